@@ -1,0 +1,44 @@
+# make demo and make test set everything up on a fresh machine; nothing else is needed.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+PIP := $(BIN)/pip --disable-pip-version-check -q install -c constraints.txt
+COVERED := --cov --cov-report=term --cov-fail-under=95
+
+.PHONY: demo test lint bench docs wheel-test clean
+
+demo: $(VENV)/ready
+	$(BIN)/metro demo
+
+test: lint wheel-test
+	$(BIN)/pytest -n 2 $(COVERED)
+
+lint: $(VENV)/ready
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/codespell
+	$(BIN)/mypy
+	$(BIN)/lint-imports --no-logo
+
+docs: $(VENV)/ready
+	$(BIN)/python tools/paper_map.py
+	$(BIN)/python tools/cli_reference.py
+
+# A user's install: the wheel alone, in a venv of its own, used from another directory.
+wheel-test: $(VENV)/ready
+	rm -rf build/wheel && mkdir -p build/wheel
+	$(BIN)/python -m build --wheel --no-isolation --outdir build/wheel . > build/wheel/log
+	$(PYTHON) -m venv build/wheel/venv
+	build/wheel/venv/bin/pip --disable-pip-version-check -q install \
+		-c constraints.txt build/wheel/*.whl
+	cd build/wheel && venv/bin/metro --help > /dev/null && venv/bin/metro demo > /dev/null
+	cd build/wheel && venv/bin/python ../../tests/bare_install.py
+
+$(VENV)/ready: pyproject.toml constraints.txt
+	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
+	$(PIP) hatchling editables
+	$(PIP) --no-build-isolation -e ".[dev,h5]"
+	touch $@
+
+clean:
+	rm -rf $(VENV) build out .coverage .mypy_cache .ruff_cache .pytest_cache .hypothesis

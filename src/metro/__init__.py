@@ -1,0 +1,26 @@
+"""Metro-WM: reach far goals with a frozen world model, by way of recorded frames."""
+
+from metro.errors import MetroError
+from metro.graph import build_graph
+from metro.latents import Latents
+from metro.neighbours import find_neighbours
+from metro.planner import MetroPlanner, SubGoal, SubGoalKind
+from metro.pricing import PricingCurve
+from metro.search import find_routes
+from metro.storage import load, save
+from metro.version import __version__
+
+__all__ = [
+    "Latents",
+    "MetroError",
+    "MetroPlanner",
+    "PricingCurve",
+    "SubGoal",
+    "SubGoalKind",
+    "__version__",
+    "build_graph",
+    "find_neighbours",
+    "find_routes",
+    "load",
+    "save",
+]

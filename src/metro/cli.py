@@ -1,0 +1,179 @@
+"""The command line: one thin function a verb; results on stdout, progress on stderr."""
+
+import json
+import sys
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from metro.errors import MetroError
+
+app = typer.Typer(
+    name="metro",
+    help="Long-horizon planning with retrieved sub-goals, for frozen world models.",
+    no_args_is_help=True,
+    add_completion=False,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+GraphPath = Annotated[
+    Path, typer.Argument(metavar="GRAPH", help="A graph made by metro build.")
+]
+AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
+Verify = Annotated[
+    bool, typer.Option("--verify", help="Check the digests of all files first.")
+]
+
+
+def main() -> None:
+    """Run the command line; an error of ours is one line on stderr and exit code 1."""
+    try:
+        app()
+    except MetroError as error:
+        sys.exit(_complain(str(error), 1))
+    except KeyboardInterrupt:
+        sys.exit(_complain("Interrupted; nothing half-written was left.", 130))
+    except MemoryError:
+        sys.exit(_complain("Out of memory. Use a machine with more, or less data.", 1))
+
+
+@app.callback(invoke_without_command=True)
+def root(
+    context: typer.Context,
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version and exit.")
+    ] = False,
+) -> None:
+    """Long-horizon planning with retrieved sub-goals, for frozen world models."""
+    if version:
+        from metro import __version__
+
+        typer.echo(f"metro-wm {__version__}")
+        raise typer.Exit
+    if context.invoked_subcommand is None:
+        raise typer.Exit(2)
+
+
+@app.command()
+def build(
+    latents: Annotated[
+        Path,
+        typer.Argument(metavar="LATENTS", help="Rows as .npz, .npy, .h5 or .latents."),
+    ],
+    output: Annotated[Path, typer.Option("--output", "-o", help="Graph to write.")],
+    waypoint_budget: Annotated[
+        int, typer.Option(help="H, frames that the micro planner reaches reliably.")
+    ] = 8,
+    num_neighbours: Annotated[
+        int, typer.Option(help="k, look-alikes kept for every frame.")
+    ] = 4,
+    quantile: Annotated[float, typer.Option(help="α of the pricing curve.")] = 0.25,
+    episode_lengths: Annotated[
+        str | None,
+        typer.Option(help="One length for all, or a .npy or text file of lengths."),
+    ] = None,
+    force: Annotated[bool, typer.Option("--force", help="Replace OUTPUT.")] = False,
+) -> None:
+    """Build a graph from latents: neighbour table, pricing curve, bridges."""
+    from metro import PricingCurve, build_graph, find_neighbours, save
+    from metro._arrays import require_writable
+    from metro.display import progress_bar
+    from metro.reading import read_latents
+
+    require_writable(output, force=force)
+    corpus = read_latents(latents, episode_lengths)
+    with progress_bar("Pricing curve") as progress:
+        pricing = PricingCurve.fit(corpus, waypoint_budget, quantile, progress=progress)
+    with progress_bar("Neighbour table") as progress:
+        table = find_neighbours(corpus, num_neighbours, progress=progress)
+    graph = build_graph(corpus, table, pricing)
+    save(graph, output, force=force)
+    typer.echo(
+        f"{output}: {graph.num_frames} frames of {corpus.num_episodes} episodes, "
+        f"{graph.num_bridges} bridges, H = {waypoint_budget}."
+    )
+
+
+@app.command()
+def inspect(graph: GraphPath, as_json: AsJson = False, verify: Verify = False) -> None:
+    """Show what a graph is made of, and how much of it routes can reach."""
+    from metro import load
+    from metro.display import print_inspection
+    from metro.inspection import inspect_graph
+
+    figures = inspect_graph(_require_graph(load(graph, verify=verify), graph))
+    if as_json:
+        _print_json(figures.to_json())
+    else:
+        print_inspection(figures, str(graph))
+
+
+@app.command()
+def route(
+    graph: GraphPath,
+    start: Annotated[int, typer.Option("--from", help="Frame to start from.")],
+    goal: Annotated[int, typer.Option("--to", help="Frame whose latent is the goal.")],
+    held_out: Annotated[
+        int | None, typer.Option(help="Episode to leave out of the graph.")
+    ] = None,
+    as_json: AsJson = False,
+    verify: Verify = False,
+) -> None:
+    """Tell the cheapest route between two frames, leg by leg."""
+    from metro import find_routes, load
+    from metro.display import print_journey
+    from metro.itinerary import plan_journey
+
+    network = _require_graph(load(graph, verify=verify), graph)
+    latents = network.latents
+    start = latents.require_frame("--from", start)
+    goal = latents.require_frame("--to", goal)
+    routes = find_routes(network, latents.z[goal], held_out=held_out)
+    legs = plan_journey(routes, start)
+    if as_json:
+        _print_json(
+            {
+                "from": start,
+                "to": goal,
+                "held_out": held_out,
+                "cost": legs[-1].total if legs else None,
+                "legs": [leg.to_json() for leg in legs],
+            }
+        )
+    else:
+        print_journey(latents, start, goal, legs)
+
+
+@app.command()
+def demo(
+    output: Annotated[Path, typer.Option("--output", "-o", help="Graph to write.")] = (
+        Path("out/demo.metro")
+    ),
+) -> None:
+    """Plan across two rooms over synthetic episodes, and draw the route."""
+    from metro.demo import run_demo
+
+    run_demo(output)
+
+
+def _require_graph(artefact: Any, path: Path) -> Any:
+    from metro.errors import StorageError
+    from metro.graph import FrameGraph
+
+    if not isinstance(artefact, FrameGraph):
+        raise StorageError(
+            f"{path} holds latents, not a graph. Make one: "
+            f"metro build {path} -o {path.with_suffix('.metro')}"
+        )
+    return artefact
+
+
+def _print_json(value: Any) -> None:
+    typer.echo(json.dumps(value, indent=2, allow_nan=False))
+
+
+def _complain(message: str, code: int) -> int:
+    typer.echo(f"metro: {message}", err=True)
+    return code

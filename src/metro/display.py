@@ -1,0 +1,144 @@
+"""What a person sees in a terminal: progress bars, tables, itineraries."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from rich.console import Console
+from rich.progress import (
+    BarColumn,
+    Progress,
+    TaskProgressColumn,
+    TextColumn,
+    TimeElapsedColumn,
+    TimeRemainingColumn,
+)
+from rich.table import Table
+
+from metro.inspection import Inspection
+from metro.itinerary import Leg, LegKind
+from metro.latents import Latents
+from metro.types import Progress as Report
+
+
+@contextmanager
+def progress_bar(title: str) -> Iterator[Report]:
+    """Yield a function that draws (done, total) as a bar with an ETA, on stderr.
+
+    Nothing is drawn where stderr is not a terminal.
+    """
+    console = Console(stderr=True)
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TaskProgressColumn(),
+        TimeElapsedColumn(),
+        TextColumn("left"),
+        TimeRemainingColumn(),
+    )
+    with Progress(
+        *columns,
+        console=console,
+        transient=True,
+        disable=not console.is_terminal,
+    ) as bar:
+        task = bar.add_task(title, total=None)
+
+        def report(done: int, total: int) -> None:
+            bar.update(task, completed=done, total=total)
+
+        yield report
+
+
+def print_inspection(figures: Inspection, name: str) -> None:
+    """Print the figures of a graph as a table."""
+    table = Table("", name, show_edge=False, pad_edge=False)
+    table.columns[1].justify = "left"
+    for label, value in _inspection_rows(figures):
+        table.add_row(label, value)
+    Console().print(table)
+
+
+def print_journey(latents: Latents, start: int, goal: int, legs: list[Leg]) -> None:
+    """Print the legs of a route, one a line."""
+    console = Console()
+    console.print(f"From {_place(latents, start)} to {_place(latents, goal)}")
+    if not legs:
+        console.print(
+            "No route: no recorded frames lead there. A larger waypoint budget or "
+            "more episodes add bridges."
+        )
+        return
+    table = Table("leg", "", "gap", "frames", "total", show_edge=False, pad_edge=False)
+    for column in table.columns[2:]:
+        column.justify = "right"
+    for leg in legs:
+        gap = "" if leg.kind is LegKind.RIDE else f"{leg.gap:.3f}"
+        sentence = _sentence(latents, leg)
+        table.add_row(
+            leg.kind.value, sentence, gap, f"{leg.cost:.2f}", f"{leg.total:.2f}"
+        )
+    console.print(table)
+
+
+def _inspection_rows(figures: Inspection) -> list[tuple[str, str]]:
+    curve = figures.pricing_gaps
+    shown = sorted({1, len(curve), *range(5, len(curve), 5)})
+    total = sum(figures.memory.values())
+    rows = [
+        ("frames", f"{figures.num_frames:,} of {figures.dim} dimensions"),
+        (
+            "episodes",
+            f"{figures.num_episodes:,}, "
+            f"{figures.shortest_episode} to {figures.longest_episode} frames long",
+        ),
+        ("waypoint budget H", f"{figures.waypoint_budget} frames"),
+        ("radius", f"{figures.radius:.4g} = Λ({figures.waypoint_budget})"),
+        (
+            "bridges",
+            f"{figures.num_bridges:,} (k = {figures.num_neighbours}), "
+            f"{figures.bridges_per_frame:.2f} a frame, "
+            f"{figures.frames_without_bridge:.1%} of frames have none",
+        ),
+        (
+            "components",
+            f"{figures.num_components:,}, the largest {figures.largest_component:.1%}",
+        ),
+        (
+            "strong components",
+            f"{figures.num_strong_components:,}, "
+            f"the largest {figures.largest_strong_component:.1%}",
+        ),
+        (
+            "joined frame pairs",
+            f"{figures.joined_pairs:.1%} (from {figures.joined_pairs_sources} frames)",
+        ),
+        ("Λ(d), latent gap", _curve({d: curve[d - 1] for d in shown})),
+        ("saturation at d", _curve({s.distance: s.median for s in figures.saturation})),
+        ("memory", f"{total / 1e6:,.1f} MB: {_parts(figures.memory)}"),
+    ]
+    made_of = ", ".join(f"{key}: {value}" for key, value in figures.provenance.items())
+    return [*rows, ("provenance", made_of or "not recorded")]
+
+
+def _curve(points: dict[int, float]) -> str:
+    shown = [f"{place}: {value:.3g}" for place, value in points.items()]
+    return "  ".join(shown) or "one episode: nothing to compare with"
+
+
+def _parts(memory: dict[str, int]) -> str:
+    return ", ".join(f"{name} {size / 1e6:,.1f}" for name, size in memory.items())
+
+
+def _place(latents: Latents, frame: int) -> str:
+    episode, step = latents.episode_of(frame), latents.step_of(frame)
+    return f"frame {frame} (episode {episode}, step {step})"
+
+
+def _sentence(latents: Latents, leg: Leg) -> str:
+    if leg.kind is LegKind.RIDE and leg.start is not None and leg.stop is not None:
+        first, last = latents.step_of(leg.start), latents.step_of(leg.stop)
+        return f"episode {leg.episode}, steps {first} to {last}: {leg.steps} frames"
+    if leg.kind is LegKind.ARRIVE:
+        return "the goal"
+    assert leg.stop is not None
+    return f"to {_place(latents, leg.stop)}"

@@ -1,0 +1,38 @@
+"""Every error that metro raises on purpose.
+
+::
+
+    MetroError
+    ├── LatentsError  (ValueError)   arrays that cannot be latents or a goal
+    ├── PricingError  (ValueError)   a curve that cannot be fitted or asked
+    ├── GraphError    (ValueError)   tables, frames, episodes that do not fit
+    ├── StorageError  (ValueError)   files that cannot be written or trusted
+    └── MissingExtra  (ImportError)  an optional dependency that is absent
+
+A message says what is wrong, what we got, and what to do, in one line. Outcomes of
+the algorithm (no route, outside the radius) are values of ``SubGoal.kind`` instead.
+"""
+
+
+class MetroError(Exception):
+    """Any error metro raises on purpose; the command line prints it in one line."""
+
+
+class LatentsError(MetroError, ValueError):
+    """Arrays that cannot be latents, a goal or an observation."""
+
+
+class PricingError(MetroError, ValueError):
+    """A pricing curve that cannot be fitted, or a gap that has no price."""
+
+
+class GraphError(MetroError, ValueError):
+    """Tables, frames, episodes or counts that do not fit the corpus."""
+
+
+class StorageError(MetroError, ValueError):
+    """Files that cannot be written, read or trusted."""
+
+
+class MissingExtra(MetroError, ImportError):
+    """An optional dependency that is not installed."""

@@ -1,0 +1,207 @@
+"""The exact nearest frames of other episodes, for every frame, a goal or an entry."""
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metro.errors import GraphError
+from metro.gaps import gaps_of_pairs
+from metro.latents import Latents, is_integer
+from metro.types import Frames, Gaps, NeighbourIndex, Progress, Vector
+
+NO_FRAME = -1
+"""Stands in a table where fewer than k frames of other episodes exist."""
+
+NO_EPISODE = -1
+"""Excludes nothing from a query."""
+
+_BLOCK_CELLS = 1 << 24
+"""Approximate squared gaps held at once: 64 MiB of float32."""
+
+_FAR = 1e30
+"""Squared norm, in units of the corpus, past which float32 products may overflow."""
+
+
+@dataclass(frozen=True, eq=False)
+class NeighbourTable:
+    """The k nearest frames of other episodes, for every frame. Independent of H.
+
+    Paper: Eq. 4. Decision: D1.
+
+    Attributes:
+        frame: ``[N, K]`` int32 by ascending gap, ties by lower frame; -1: none.
+        gap: ``[N, K]`` float64 latent distance; ``inf`` where there is none.
+        latents_digest: Digest of the corpus that the table was made for.
+    """
+
+    frame: Frames
+    gap: Gaps
+    latents_digest: str
+
+    @property
+    def num_frames(self) -> int:
+        """N, the number of frames of the corpus."""
+        return len(self.frame)
+
+    @property
+    def num_neighbours(self) -> int:
+        """K, the neighbours kept for every frame."""
+        return int(self.frame.shape[1])
+
+    def require_corpus(self, latents: Latents) -> None:
+        """Raise `GraphError` unless this table was made for ``latents``."""
+        if self.num_frames != latents.num_frames:
+            raise GraphError(
+                f"The neighbour table is of another corpus: it has {self.num_frames} "
+                f"frames, the latents have {latents.num_frames}. "
+                f"Make it anew with find_neighbours."
+            )
+        if self.latents_digest != latents.digest:
+            raise GraphError(
+                f"The neighbour table is of another corpus: its latents have digest "
+                f"{self.latents_digest[:12]}, these {latents.digest[:12]}. "
+                f"Make it anew with find_neighbours."
+            )
+
+
+def find_neighbours(
+    latents: Latents, num_neighbours: int = 4, *, progress: Progress | None = None
+) -> NeighbourTable:
+    """Return the exact nearest frames of other episodes, for every frame.
+
+    Paper: Eq. 4. Decision: D1.
+
+    Args:
+        latents: The corpus.
+        num_neighbours: k of the paper.
+        progress: Called with (done, total) frames.
+    """
+    if not is_integer(num_neighbours) or num_neighbours < 1:
+        raise GraphError(
+            f"num_neighbours must be a whole number of at least 1, "
+            f"got {num_neighbours!r}."
+        )
+    index = BruteForceIndex(latents)
+    episodes = latents.episode_of(np.arange(latents.num_frames))
+    frame, gap = index.nearest(latents.z, num_neighbours, episodes, progress=progress)
+    return NeighbourTable(_frozen(frame), _frozen(gap), latents.digest)
+
+
+def nearest_frames(
+    index: NeighbourIndex, query: Vector, num_neighbours: int, held_out: int | None
+) -> tuple[Frames, Gaps]:
+    """Return the ``[<= K]`` frames nearest to one latent, outside ``held_out``."""
+    excluded = np.array([NO_EPISODE if held_out is None else held_out])
+    frame, gap = index.nearest(query[None], num_neighbours, excluded)
+    found = frame[0] != NO_FRAME
+    return frame[0][found], gap[0][found]
+
+
+class BruteForceIndex:
+    """Every frame against every query by matrix products, then exact in float64.
+
+    A float32 product proposes all frames whose squared gap could be among the k
+    smallest, given a proven bound on its rounding error; those are measured again by
+    `gaps_of_pairs` and ranked. No gap of the answer comes from the product.
+    """
+
+    def __init__(self, latents: Latents) -> None:
+        self._latents = latents
+        self._centre = latents.z.mean(axis=0, dtype=np.float64)
+        spread = max(
+            float(np.abs(latents.z[i : i + 65_536] - self._centre).max())
+            for i in range(0, latents.num_frames, 65_536)
+        )
+        # A power of two scales exactly and keeps every square within float32.
+        self._scale = 2.0 ** -np.ceil(np.log2(spread)) if spread > 0 else 1.0
+        self._rows, self._norms = self._centred(latents.z)
+        self._largest = float(np.sqrt(self._norms.max()))
+
+    def nearest(
+        self,
+        queries: NDArray[Any],
+        num_neighbours: int,
+        excluded: NDArray[np.int64],
+        *,
+        progress: Progress | None = None,
+    ) -> tuple[Frames, Gaps]:
+        """Return the frames nearest to each query; see `NeighbourIndex.nearest`."""
+        frame = np.full((len(queries), num_neighbours), NO_FRAME, dtype=np.int32)
+        gap = np.full((len(queries), num_neighbours), np.inf)
+        step = max(1, _BLOCK_CELLS // len(self._rows))
+        for start in range(0, len(queries), step):
+            rows = slice(start, start + step)
+            query, other = self._candidates(
+                queries[rows], num_neighbours, excluded[rows]
+            )
+            gaps = gaps_of_pairs(queries[rows], query, self._latents.z, other)
+            _keep_nearest(query, other, gaps, frame[rows], gap[rows])
+            if progress is not None:
+                progress(min(start + step, len(queries)), len(queries))
+        return frame, gap
+
+    def _centred(self, rows: NDArray[Any]) -> tuple[NDArray[np.float32], Gaps]:
+        centred = np.empty(rows.shape, dtype=np.float32)
+        for start in range(0, len(rows), 65_536):
+            part = slice(start, start + 65_536)
+            centred[part] = (rows[part] - self._centre) * self._scale
+        return centred, np.einsum("ij,ij->i", centred, centred, dtype=np.float64)
+
+    def _candidates(
+        self, queries: NDArray[Any], num_neighbours: int, excluded: NDArray[np.int64]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Return (query, frame) pairs that hold every true neighbour."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            rows, norms = self._centred(queries)
+            approximate = rows @ self._rows.T
+            approximate *= -2
+            approximate += self._norms.astype(np.float32)
+            approximate += norms.astype(np.float32)[:, None]
+        far = ~(norms < _FAR)
+        approximate[far] = norms[far] = 0  # beyond float32: every frame is measured
+        for number, episode in enumerate(excluded):
+            if episode != NO_EPISODE:
+                approximate[number, self._latents.rows_of(episode)] = np.inf
+        last = min(num_neighbours, approximate.shape[1]) - 1
+        limit = np.partition(approximate, last, axis=1)[:, last].astype(np.float64)
+        limit += 2 * self._rounding(norms)
+        query, other = np.nonzero(
+            (approximate <= limit[:, None]) & (approximate < np.inf)
+        )
+        return query, other
+
+    def _rounding(self, norms: Gaps) -> Gaps:
+        """Bound the error of an approximate squared gap, for each query.
+
+        A float32 dot product of D terms, in any order, is off by at most
+        γ_D |q| |x| with γ_D = D u / (1 − D u), u = 2⁻²⁴ (Higham, Sec. 3.1); centring,
+        norms and the two additions add fewer than 12 u (|q| + |x|)².
+        """
+        terms = (self._latents.dim + 16) * 2.0**-24
+        return np.asarray(
+            terms / (1 - terms) * ((np.sqrt(norms) + self._largest) ** 2 + 1e-30)
+        )
+
+
+def _keep_nearest(
+    query: NDArray[np.int64],
+    other: NDArray[np.int64],
+    gaps: Gaps,
+    frame: Frames,
+    gap: Gaps,
+) -> None:
+    """Write the k best candidates of every query into ``frame`` and ``gap``."""
+    order = np.lexsort((other, gaps, query))
+    query, other, gaps = query[order], other[order], gaps[order]
+    starts = np.searchsorted(query, np.arange(len(frame)))
+    place = np.arange(len(query)) - starts[query]
+    kept = place < frame.shape[1]
+    frame[query[kept], place[kept]] = other[kept]
+    gap[query[kept], place[kept]] = gaps[kept]
+
+
+def _frozen(array: NDArray[Any]) -> NDArray[Any]:
+    array.setflags(write=False)
+    return array

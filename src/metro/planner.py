@@ -1,0 +1,227 @@
+"""From an observation to the next sub-goal: enter the graph, walk, or fall back."""
+
+from dataclasses import dataclass
+from enum import Enum
+from typing import Any, Literal
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from metro.errors import GraphError
+from metro.gaps import squared_gaps
+from metro.neighbours import nearest_frames
+from metro.search import AT_GOAL, Routes, reachable_from, routes_to_frame
+from metro.types import Costs, Gaps, Vector
+
+NoRoute = Literal["nearest", "reachable"]
+
+
+class SubGoalKind(Enum):
+    """Which branch of Algorithm 1 gave the sub-goal. Paper: Alg. 1."""
+
+    ROUTE = "route"
+    """Found by walking the shortest path: J(z_obs) > H."""
+    GOAL_IN_REACH = "goal_in_reach"
+    """J(z_obs) <= H: the goal itself."""
+    NEAREST_TO_GOAL = "nearest_to_goal"
+    """No route; a recorded frame that is nearer to the goal than we are."""
+    GOAL_NO_ROUTE = "goal_no_route"
+    """No route, and no frame brings us nearer: the goal itself."""
+
+
+@dataclass(frozen=True, eq=False)
+class SubGoal:
+    """What to head for next, and why.
+
+    Attributes:
+        kind: The branch of Algorithm 1.
+        frame: The recorded frame to head for; None: the goal itself.
+        latent: ``[D]`` bit for bit a row of the latents, or the goal.
+        cost_to_go: J(z_obs) in frames; ``inf``: no route.
+        entry: u*, the frame where the graph is entered; None if it is not.
+        spent: C(l*): frames from the observation to the sub-goal, entry included.
+        hops: l*: edges walked after entering, the one to the goal included.
+        path: Frames from the entry to the sub-goal, or to the last before the goal.
+    """
+
+    kind: SubGoalKind
+    frame: int | None
+    latent: Vector
+    cost_to_go: float
+    entry: int | None
+    spent: float
+    hops: int
+    path: tuple[int, ...]
+
+
+@dataclass(frozen=True)
+class _Entries:
+    """The frames around an observation, by ascending gap."""
+
+    frames: NDArray[np.int64]
+    prices: Costs
+    admissible: NDArray[np.bool_]
+
+
+class MetroPlanner:
+    """Answers every observation with the sub-goal of Algorithm 1.
+
+    Holds no state between calls: wherever the micro planner lands, the next call
+    enters the graph there. One planner may be called from several threads.
+
+    Paper: Alg. 1, Sec. 5.3, Prop. 1.
+
+    Args:
+        routes: Cost-to-go and successors for the goal.
+        no_route: What to do when nothing reaches the goal. ``"nearest"``: the nearest
+            to the goal of the k candidates, as Algorithm 1. ``"reachable"``: route to
+            the reachable frame nearest to the goal, as the paper's prose.
+    """
+
+    def __init__(self, routes: Routes, no_route: NoRoute = "nearest") -> None:
+        if no_route not in ("nearest", "reachable"):
+            raise GraphError(
+                f'no_route must be "nearest" or "reachable", got {no_route!r}.'
+            )
+        self.routes = routes
+        self.no_route = no_route
+
+    def __call__(self, observed: ArrayLike) -> SubGoal:
+        """Return the sub-goal for one observation ``[D]``.
+
+        Paper: Alg. 1. Decision: D5, D6.
+        """
+        observed = self.routes.graph.latents.require_vector("observed", observed)
+        entries = self._entries(observed)
+        sub_goal = _follow(self.routes, entries)
+        if sub_goal is not None:
+            return sub_goal
+        if self.no_route == "reachable":
+            return self._towards_reachable(observed, entries)
+        return self._nearest_candidate(observed, entries)
+
+    def _entries(self, observed: Vector) -> _Entries:
+        """Return the k nearest frames and which of them may be entered.
+
+        Paper: Eq. 7. Decision: D5.
+        """
+        graph = self.routes.graph
+        frames, gaps = nearest_frames(
+            graph.index, observed, graph.num_neighbours, self.routes.held_out
+        )
+        admissible = gaps <= graph.pricing.radius
+        if not admissible.any():
+            admissible[:1] = True
+        return _Entries(frames.astype(np.int64), graph.pricing.price(gaps), admissible)
+
+    def _nearest_candidate(self, observed: Vector, entries: _Entries) -> SubGoal:
+        frames = entries.frames
+        nearest = self._nearer_to_goal(observed, frames)
+        if nearest is None:
+            return self._goal_itself()
+        price = entries.prices[frames == nearest][0]
+        return self._recorded(nearest, nearest, float(price), 0, (nearest,))
+
+    def _towards_reachable(self, observed: Vector, entries: _Entries) -> SubGoal:
+        routes = self.routes
+        inside = entries.frames[entries.admissible]
+        reached = reachable_from(routes.graph, inside, held_out=routes.held_out)
+        nearest = self._nearer_to_goal(observed, np.flatnonzero(reached))
+        if nearest is None:
+            return self._goal_itself()
+        step = _follow(routes_to_frame(routes, nearest), entries)
+        assert step is not None  # it was found by going there
+        frame = nearest if step.frame is None else step.frame
+        entry = step.path[0]
+        return self._recorded(frame, entry, step.spent, step.hops, step.path)
+
+    def _nearer_to_goal(
+        self, observed: Vector, frames: NDArray[np.int64]
+    ) -> int | None:
+        """Return the frame nearest to the goal if it is nearer than ``observed``."""
+        if len(frames) == 0:
+            return None
+        goal = self.routes.goal
+        gaps = _gaps_to(goal, self.routes.graph.latents.z[np.sort(frames)])
+        if not gaps.min() < _gaps_to(goal, observed[None])[0]:
+            return None
+        return int(np.sort(frames)[np.argmin(gaps)])
+
+    def _goal_itself(self) -> SubGoal:
+        return SubGoal(
+            kind=SubGoalKind.GOAL_NO_ROUTE,
+            frame=None,
+            latent=self.routes.goal,
+            cost_to_go=np.inf,
+            entry=None,
+            spent=0.0,
+            hops=0,
+            path=(),
+        )
+
+    def _recorded(
+        self, frame: int, entry: int, spent: float, hops: int, path: tuple[int, ...]
+    ) -> SubGoal:
+        latent = self.routes.graph.latents.z[frame]
+        kind = SubGoalKind.NEAREST_TO_GOAL
+        return SubGoal(kind, frame, latent, np.inf, entry, spent, hops, path)
+
+
+def _follow(routes: Routes, entries: _Entries) -> SubGoal | None:
+    """Return the sub-goal on the cheapest route, or None if there is no route.
+
+    u* = argmin_u [κ(‖z_obs − z_u‖₂) + J(u)] over the admissible entries, ties by lower
+    frame. As z_obs has no in-edges this backup is exact.
+
+    Paper: Eq. 7, Prop. 1.
+    """
+    frames = entries.frames[entries.admissible]
+    prices = entries.prices[entries.admissible]
+    totals = prices + routes.cost_to_go[frames]
+    if not (totals < np.inf).any():
+        return None
+    best = np.lexsort((frames, totals))[0]
+    entry, total, price = int(frames[best]), float(totals[best]), float(prices[best])
+    if total <= routes.graph.waypoint_budget:
+        kind, spent = SubGoalKind.GOAL_IN_REACH, total
+        walked: tuple[int, ...] = (*routes.route(entry), AT_GOAL)
+    else:
+        kind = SubGoalKind.ROUTE
+        walked, spent = _walk(routes, entry, price)
+    arrived = walked[-1] == AT_GOAL
+    return SubGoal(
+        kind=kind,
+        frame=None if arrived else walked[-1],
+        latent=routes.goal if arrived else routes.graph.latents.z[walked[-1]],
+        cost_to_go=total,
+        entry=entry,
+        spent=spent,
+        hops=len(walked) - 1,
+        path=walked[:-1] if arrived else walked,
+    )
+
+
+def _walk(routes: Routes, entry: int, price: float) -> tuple[tuple[int, ...], float]:
+    """Return the frames walked from ``entry`` and the frames spent.
+
+    l* = max{l >= 1 : C(l) <= H}, the first hop whatever it costs. A walk that arrives
+    ends in `AT_GOAL`.
+
+    Paper: Eq. 8. Decision: D6.
+    """
+    path, spent = [entry], price
+    while path[-1] != AT_GOAL:
+        here, following = path[-1], int(routes.successor[path[-1]])
+        if following == AT_GOAL:
+            cost = float(routes.cost_to_go[here])
+        else:
+            cost = routes.graph.edge_cost(here, following)
+        if len(path) > 1 and spent + cost > routes.graph.waypoint_budget:
+            break
+        path.append(following)
+        spent += cost
+    return tuple(path), spent
+
+
+def _gaps_to(goal: Vector, rows: NDArray[Any]) -> Gaps:
+    return np.sqrt(squared_gaps(rows, goal))

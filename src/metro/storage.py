@@ -1,0 +1,159 @@
+"""Artefacts on disk: a directory of ``.npy`` arrays and a ``manifest.json``.
+
+Written whole or not at all, opened by memory map, never pickled. The layout is
+described in ``docs/graph-format.md``.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from numpy.typing import NDArray
+
+from metro._arrays import load_arrays, read_manifest, write_directory
+from metro.errors import MetroError, StorageError
+from metro.graph import FrameGraph
+from metro.latents import Latents
+from metro.neighbours import NeighbourTable
+from metro.pricing import PricingCurve
+
+Arrays = Mapping[str, NDArray[Any]]
+
+
+@dataclass(frozen=True)
+class _Kind:
+    """How one type becomes arrays and parameters, and comes back."""
+
+    name: str
+    version: int
+    type: type
+    to_arrays: Callable[[Any], tuple[Arrays, Mapping[str, Any]]]
+    from_arrays: Callable[[Arrays, Mapping[str, Any], Mapping[str, Any]], Any]
+    rebuild: str
+
+
+def save(
+    artefact: FrameGraph | Latents, path: str | Path, *, force: bool = False
+) -> None:
+    """Write a graph (``*.metro``) or latents (``*.latents``) to the directory ``path``.
+
+    A kill at any moment leaves either the old artefact or the new one.
+
+    Args:
+        artefact: What to write.
+        path: The directory to create.
+        force: Replace an artefact that is already there; never anything else.
+    """
+    for kind in _KINDS.values():
+        if isinstance(artefact, kind.type):
+            arrays, contents = kind.to_arrays(artefact)
+            manifest = {"format": kind.name, "version": kind.version, **contents}
+            write_directory(Path(path), manifest, arrays, force=force)
+            return
+    raise StorageError(
+        f"save takes a FrameGraph or Latents, got {type(artefact).__name__}."
+    )
+
+
+def load(path: str | Path, *, verify: bool = False) -> Any:
+    """Return the graph or the latents stored at ``path``, memory-mapped.
+
+    Args:
+        path: A directory written by `save`.
+        verify: Read everything and check its digests, not only sizes.
+    """
+    place, manifest = read_manifest(Path(path))
+    kind = _KINDS.get(str(manifest.get("format")))
+    if kind is None:
+        raise StorageError(
+            f"{path} holds {manifest.get('format')!r}, which this metro does not know. "
+            f"It reads {', '.join(sorted(_KINDS))}."
+        )
+    if manifest["version"] != kind.version:
+        raise StorageError(
+            f"{path} has {kind.name} version {manifest['version']}; this metro reads "
+            f"{kind.version}. Install the metro-wm that wrote it "
+            f"({manifest.get('metro')}), or make it anew: {kind.rebuild}"
+        )
+    arrays = load_arrays(place, manifest, verify=verify)
+    try:
+        return kind.from_arrays(arrays, manifest["parameters"], manifest["provenance"])
+    except (KeyError, TypeError, MetroError) as error:
+        raise StorageError(
+            f"{path} does not hold together ({error}). Make it anew: {kind.rebuild}"
+        ) from error
+
+
+def _latents_to_arrays(latents: Latents) -> tuple[Arrays, Mapping[str, Any]]:
+    arrays: Arrays = {"z": latents.z, "episode_offsets": latents.episode_offsets}
+    parameters = {"latents_digest": latents.digest}
+    return arrays, {"parameters": parameters, "provenance": dict(latents.provenance)}
+
+
+def _latents_from_arrays(
+    arrays: Arrays, parameters: Mapping[str, Any], provenance: Mapping[str, Any]
+) -> Latents:
+    z, offsets = arrays["z"], arrays["episode_offsets"]
+    latents = Latents.trusted(z, offsets, provenance)
+    vars(latents)["digest"] = parameters["latents_digest"]  # what the writer computed
+    return latents
+
+
+def _graph_to_arrays(graph: FrameGraph) -> tuple[Arrays, Mapping[str, Any]]:
+    arrays, contents = _latents_to_arrays(graph.latents)
+    parameters = {
+        **contents["parameters"],
+        "num_neighbours": graph.num_neighbours,
+        "waypoint_budget": graph.waypoint_budget,
+        "quantile": graph.pricing.quantile,
+    }
+    everything: Arrays = {
+        **arrays,
+        "neighbour_frame": graph.table.frame,
+        "neighbour_gap": graph.table.gap,
+        "pricing_gaps": graph.pricing.gaps,
+        "bridge_offsets": graph.bridge_offsets,
+        "bridge_frame": graph.bridge_frame,
+        "bridge_cost": graph.bridge_cost,
+    }
+    return everything, {**contents, "parameters": parameters}
+
+
+def _graph_from_arrays(
+    arrays: Arrays, parameters: Mapping[str, Any], provenance: Mapping[str, Any]
+) -> FrameGraph:
+    latents = _latents_from_arrays(arrays, parameters, provenance)
+    table = NeighbourTable(
+        arrays["neighbour_frame"], arrays["neighbour_gap"], latents.digest
+    )
+    if table.num_frames != latents.num_frames or table.frame.shape != table.gap.shape:
+        raise StorageError("table and latents differ in size")
+    offsets, frame = arrays["bridge_offsets"], arrays["bridge_frame"]
+    if len(offsets) != latents.num_frames + 1 or offsets[-1] != len(frame):
+        raise StorageError("bridges and latents differ in size")
+    pricing = PricingCurve(arrays["pricing_gaps"], parameters["quantile"])
+    return FrameGraph(latents, table, pricing, offsets, frame, arrays["bridge_cost"])
+
+
+_KINDS = {
+    kind.name: kind
+    for kind in (
+        _Kind(
+            name="metro-latents",
+            version=1,
+            type=Latents,
+            to_arrays=_latents_to_arrays,
+            from_arrays=_latents_from_arrays,
+            rebuild="encode the corpus again",
+        ),
+        _Kind(
+            name="metro-graph",
+            version=1,
+            type=FrameGraph,
+            to_arrays=_graph_to_arrays,
+            from_arrays=_graph_from_arrays,
+            rebuild="metro build LATENTS -o GRAPH.metro --force",
+        ),
+    )
+}

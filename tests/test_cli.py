@@ -1,0 +1,243 @@
+"""The command line, as a person uses it: real processes, real files."""
+
+import json
+import subprocess
+import sys
+import time
+from itertools import pairwise
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+import metro
+from metro.cli import app
+
+
+def run(*arguments, cwd=None):
+    """Run metro in a process of its own."""
+    command = [sys.executable, "-c", "from metro.cli import main; main()"]
+    return subprocess.run(
+        [*command, *map(str, arguments)],
+        capture_output=True,
+        text=True,
+        cwd=cwd,
+        env={"PATH": "/usr/bin:/bin", "COLUMNS": "120"},
+        check=False,
+    )
+
+
+@pytest.fixture(scope="module")
+def files(tmp_path_factory, rooms):
+    """A folder with latents and a graph built from them by the command line."""
+    folder = tmp_path_factory.mktemp("files")
+    np.savez(folder / "rooms.npz", z=rooms.z, episode_lengths=rooms.episode_lengths)
+    built = run("build", "rooms.npz", "-o", "rooms.metro", cwd=folder)
+    assert built.returncode == 0, built.stderr
+    assert built.stdout.startswith("rooms.metro: 1800 frames of 30 episodes, ")
+    return folder
+
+
+def test_build_equals_the_library(files, rooms_graph):
+    """The verb and the twelve lines give the same graph."""
+    graph = metro.load(files / "rooms.metro", verify=True)
+    np.testing.assert_array_equal(graph.bridge_cost, rooms_graph.bridge_cost)
+    assert graph.waypoint_budget == 8
+
+
+def test_build_from_rows_and_lengths(files, rooms):
+    """A plain .npy with one length for all, other H, k and quantile."""
+    np.save(files / "rows.npy", rooms.z)
+    options = "--episode-lengths 60 --waypoint-budget 5 --num-neighbours 2"
+    built = run(
+        *f"build rows.npy -o b.metro {options} --quantile 0.5".split(), cwd=files
+    )
+    assert built.returncode == 0, built.stderr
+    graph = metro.load(files / "b.metro")
+    assert (graph.waypoint_budget, graph.num_neighbours) == (5, 2)
+    assert graph.pricing.quantile == 0.5
+
+
+def test_inspect_tells_the_figures(files):
+    """As a table and as JSON."""
+    shown = run("inspect", "rooms.metro", "--verify", cwd=files)
+    for word in ("1,800 of 24", "30, 60 to 60", "Λ(8)", "components", "saturation"):
+        assert word in shown.stdout
+    figures = json.loads(run("inspect", "rooms.metro", "--json", cwd=files).stdout)
+    assert figures["num_frames"] == 1800
+    assert len(figures["pricing_gaps"]) == 8
+    assert 0 < figures["joined_pairs"] <= 1
+
+
+def test_route_is_an_itinerary(files, rooms_graph):
+    """Legs add up to J, and every stop is where the next leg starts."""
+    rooms = rooms_graph.latents
+    asked = "route rooms.metro --from 100 --to 1500 --json".split()
+    told = json.loads(run(*asked, cwd=files).stdout)
+    routes = metro.find_routes(rooms_graph, rooms.z[1500])
+    assert told["cost"] == pytest.approx(routes.cost_to_go[100])
+    legs = told["legs"]
+    assert legs[0]["start"] == 100
+    assert legs[-1]["kind"] == "arrive"
+    for leg, following in pairwise(legs):
+        assert leg["stop"] == following["start"]
+    shown = run("route", "rooms.metro", "--from", 100, "--to", 1500, cwd=files).stdout
+    assert shown.startswith("From frame 100 (episode 1, step 40) to frame 1500")
+    assert "ride" in shown
+    assert "bridge" in shown
+
+
+def test_route_with_the_own_episode_held_out(files, rooms_graph):
+    """From a frame that is no vertex any more the graph is entered."""
+    asked = "route rooms.metro --from 100 --to 1500 --held-out 1".split()
+    told = json.loads(run(*asked, "--json", cwd=files).stdout)
+    routes = metro.find_routes(rooms_graph, rooms_graph.latents.z[1500], held_out=1)
+    sub = metro.MetroPlanner(routes)(rooms_graph.latents.z[100])
+    assert told["legs"][0]["kind"] == "enter"
+    assert told["cost"] == pytest.approx(sub.cost_to_go)
+    assert "enter" in run(*asked, cwd=files).stdout
+
+
+def test_no_route_is_an_answer(tmp_path):
+    """Two rooms without a door: exit 0, no legs, and what to try."""
+    line = np.arange(10.0)[:, None]
+    np.savez(tmp_path / "a.npz", z=np.concatenate([line, line + 1e3]), ep_len=[10, 10])
+    run("build", "a.npz", "-o", "a.metro", "--waypoint-budget", 3, cwd=tmp_path)
+    asked = "route a.metro --from 0 --to 19".split()
+    shown = run(*asked, cwd=tmp_path)
+    assert shown.returncode == 0
+    assert "No route: no recorded frames lead there." in shown.stdout
+    told = json.loads(run(*asked, "--json", cwd=tmp_path).stdout)
+    assert (told["cost"], told["legs"]) == (None, [])
+    asked = "route a.metro --from 0 --to 9 --held-out 0 --json".split()
+    assert json.loads(run(*asked, cwd=tmp_path).stdout)["legs"] == []
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ("build nothing.npz -o a.metro", "metro: nothing.npz does not exist."),
+        (
+            "build rooms.npz -o rooms.metro",
+            "metro: rooms.metro exists already. Replace it with --force.",
+        ),
+        (
+            "build rooms.npz -o a.metro --waypoint-budget 60",
+            "metro: waypoint_budget must be a whole number of frames, at least 1 and "
+            "below the longest episode (60 frames), got 60.",
+        ),
+        (
+            "build rooms.npz -o a.metro --num-neighbours 0",
+            "metro: num_neighbours must be a whole number of at least 1, got 0.",
+        ),
+        (
+            "build rooms.npz -o a.metro --episode-lengths 7",
+            "metro: 1800 rows are no whole number of episodes of 7 frames.",
+        ),
+        ("inspect nothing.metro", "metro: nothing.metro does not exist."),
+        (
+            "inspect rooms.latents",
+            "metro: rooms.latents holds latents, not a graph. Make one: "
+            "metro build rooms.latents -o rooms.metro",
+        ),
+        (
+            "route rooms.metro --from 1800 --to 0",
+            "metro: --from must be a frame in [0, 1800), got 1800.",
+        ),
+        (
+            "route rooms.metro --from 0 --to 1 --held-out 30",
+            "metro: held_out must be an episode in [0, 30), got 30.",
+        ),
+    ],
+)
+def test_errors_are_one_line_and_exit_code_1(files, rooms, arguments, message):
+    """No traceback, nothing on stdout, nothing written."""
+    if not (files / "rooms.latents").exists():
+        metro.save(rooms, files / "rooms.latents")
+    failed = run(*arguments.split(), cwd=files)
+    assert (failed.returncode, failed.stdout) == (1, "")
+    assert failed.stderr == message + "\n"
+    assert not (files / "a.metro").exists()
+    assert not [file for file in files.iterdir() if file.name.startswith(".")]
+
+
+@pytest.mark.parametrize("arguments", ["", "fly", "build", "route a.metro --from x"])
+def test_usage_errors_are_exit_code_2(arguments):
+    """A wrong call is told apart from a failing one."""
+    assert run(*arguments.split()).returncode == 2
+
+
+def test_ctrl_c_is_told(monkeypatch, files):
+    """Interrupted: exit 130, one line."""
+    import metro.cli as cli
+
+    def interrupted():
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(cli, "app", interrupted)
+    with pytest.raises(SystemExit, match="130"):
+        cli.main()
+
+
+def test_out_of_memory_is_told(monkeypatch):
+    """A corpus that does not fit: exit 1, one line."""
+    import metro.cli as cli
+
+    def exhausted():
+        raise MemoryError
+
+    monkeypatch.setattr(cli, "app", exhausted)
+    with pytest.raises(SystemExit, match="1"):
+        cli.main()
+
+
+def test_demo_says_that_it_is_synthetic(tmp_path):
+    """It plans, draws the route, and leaves a graph that can be inspected."""
+    shown = run("demo", "-o", tmp_path / "demo.metro")
+    assert shown.returncode == 0, shown.stderr
+    assert shown.stdout.startswith("SYNTHETIC episodes")
+    assert "S start, G goal" in shown.stdout
+    assert metro.load(tmp_path / "demo.metro", verify=True).num_bridges > 0
+    again = run("demo", "-o", tmp_path / "demo.metro")
+    assert again.stdout == shown.stdout
+
+
+def test_version():
+    """The version is the package's."""
+    shown = CliRunner().invoke(app, ["--version"])
+    assert shown.output == f"metro-wm {metro.__version__}\n"
+
+
+def test_verbs_in_process(files, tmp_path, monkeypatch):
+    """The same verbs inside this process, so that coverage sees them."""
+    monkeypatch.chdir(tmp_path)
+    graph = str(files / "rooms.metro")
+    for arguments in (
+        ["build", str(files / "rooms.npz"), "-o", "a.metro"],
+        ["inspect", graph],
+        ["inspect", graph, "--json"],
+        ["route", graph, "--from", "3", "--to", "999", "--held-out", "0"],
+        ["route", graph, "--from", "3", "--to", "999", "--json"],
+        ["demo"],
+    ):
+        assert CliRunner().invoke(app, arguments).exit_code == 0
+    assert CliRunner().invoke(app, []).exit_code == 2
+
+
+def seconds(code):
+    start = time.perf_counter()
+    subprocess.run([sys.executable, "-c", code], check=True, stdout=subprocess.DEVNULL)
+    return time.perf_counter() - start
+
+
+def test_starting_is_fast():
+    """Importing metro, or asking for help, takes at most 3 times importing NumPy."""
+    help_ = (
+        "import sys; sys.argv = ['metro', '--help']; from metro.cli import app; app()"
+    )
+    numpy, package, helped = (
+        min(seconds(code) for _ in range(5))
+        for code in ("import numpy", "import metro", help_)
+    )
+    assert package < 3 * numpy
+    assert helped < 0.5 or helped < 3 * numpy

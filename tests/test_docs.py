@@ -1,0 +1,104 @@
+"""Generated pages are up to date, code in the README runs, names are sorted."""
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import cli_reference
+import paper_map
+
+import metro
+from metro import errors
+
+ROOT = Path(__file__).parents[1]
+
+
+def test_paper_map_is_up_to_date():
+    """Run `make docs` if this fails."""
+    assert paper_map.TARGET.read_text() == paper_map.render()
+
+
+def test_the_paper_is_claimed():
+    """Every equation of the planner, the algorithm and the proposition have a home."""
+    claimed = {tag for tag, _ in paper_map.tags()}
+    assert {f"Eq. {number}" for number in (2, 4, 5, 6, 7, 8)} <= claimed
+    assert {"Alg. 1", "Prop. 1"} <= claimed
+    known = set(paper_map.PLACES)
+    assert {tag for tag in claimed if not tag.startswith("D")} <= known
+
+
+def test_every_decision_is_written_and_used():
+    """Tags in the code and paragraphs in docs/decisions.md are the same set."""
+    written = re.findall(r"^## (D\d+)$", (ROOT / "docs/decisions.md").read_text(), re.M)
+    used = {tag for tag, _ in paper_map.tags() if tag.startswith("D")}
+    assert set(written) == used
+    assert written == [f"D{number}" for number in range(1, len(written) + 1)]
+
+
+def test_decisions_name_tests_that_exist():
+    """Every test that a decision refers to is there."""
+    tests = "\n".join(file.read_text() for file in (ROOT / "tests").glob("*.py"))
+    for name in re.findall(r"test_\w+(?=`)", (ROOT / "docs/decisions.md").read_text()):
+        assert f"def {name}(" in tests or (ROOT / "tests" / f"{name}.py").exists(), name
+
+
+def test_cli_reference_is_up_to_date():
+    """Run `make docs` if this fails."""
+    assert cli_reference.TARGET.read_text() == cli_reference.render()
+
+
+def test_every_verb_is_in_the_readme():
+    """A verb that is not mentioned does not exist for a reader."""
+    readme = (ROOT / "README.md").read_text()
+    for verb in re.findall(r"^## (metro \w+)$", cli_reference.render(), re.M):
+        assert f"`{verb}" in readme, verb
+
+
+def test_readme_code_runs(tmp_path):
+    """The Python block runs as it stands."""
+    for block in re.findall(
+        r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.S
+    ):
+        ran = subprocess.run(
+            [sys.executable, "-c", block],
+            cwd=tmp_path,
+            capture_output=True,
+            text=True,
+            check=False,
+        )
+        assert ran.returncode == 0, ran.stderr
+        assert "SubGoalKind" in ran.stdout
+
+
+def test_links_in_the_docs_resolve():
+    """No page points to a file that is not there."""
+    for page in [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")]:
+        for link in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text()):
+            assert (page.parent / link).exists(), f"{page.name}: {link}"
+
+
+def test_public_names_are_sorted_and_exist():
+    """`__all__` is what it says."""
+    assert metro.__all__ == sorted(metro.__all__)
+    assert all(hasattr(metro, name) for name in metro.__all__)
+
+
+def test_every_error_is_ours():
+    """All children of MetroError are in the tree that the module draws."""
+    children = [
+        name
+        for name, value in vars(errors).items()
+        if isinstance(value, type) and issubclass(value, errors.MetroError)
+    ]
+    assert all(name in (errors.__doc__ or "") for name in children)
+
+
+def test_import_is_light():
+    """A fresh process that imports metro has none of the heavy libraries."""
+    heavy = "torch gymnasium stable_worldmodel hydra wandb matplotlib scipy numba rich"
+    code = f"import sys, metro; print([m for m in {heavy.split()} if m in sys.modules])"
+    ran = subprocess.run(
+        [sys.executable, "-c", code], capture_output=True, text=True, check=True
+    )
+    assert ran.stdout == "[]\n"

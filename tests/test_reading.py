@@ -1,0 +1,119 @@
+"""Latents from the files people have."""
+
+import re
+import sys
+
+import h5py
+import numpy as np
+import pytest
+
+import metro
+from metro.errors import LatentsError, MissingExtra, StorageError
+from metro.reading import read_latents
+
+Z = np.arange(12, dtype=np.float32).reshape(6, 2)
+
+
+def write(path, z=Z, **columns):
+    if path.suffix == ".npz":
+        np.savez(path, **({"z": z} if z is not None else {}), **columns)
+    elif path.suffix == ".npy":
+        np.save(path, z)
+    else:
+        with h5py.File(path, "w") as file:
+            for name, column in ({"latents": z} | columns).items():
+                file[name] = column
+    return path
+
+
+@pytest.mark.parametrize("suffix", [".npz", ".h5", ".hdf5"])
+@pytest.mark.parametrize(
+    "columns",
+    [
+        {"episode_lengths": [4, 2]},
+        {"ep_len": np.array([4, 2], dtype=np.int32), "pixels": np.zeros(6)},
+        {"episode_offsets": [0, 4, 6]},
+    ],
+)
+def test_rows_and_lengths_in_one_file(tmp_path, suffix, columns):
+    """Both containers, lengths or offsets, other columns ignored."""
+    latents = read_latents(write(tmp_path / f"a{suffix}", **columns))
+    assert latents.digest == metro.Latents(Z, [0, 4, 6]).digest
+    assert latents.provenance == {"latents": f"a{suffix}"}
+
+
+def test_lengths_given_apart(tmp_path):
+    """A number, a .npy file or a text file."""
+    path = write(tmp_path / "z.npy")
+    np.save(tmp_path / "lengths.npy", [4, 2])
+    (tmp_path / "lengths.txt").write_text("4\n2\n")
+    for lengths in ("lengths.npy", "lengths.txt"):
+        latents = read_latents(path, str(tmp_path / lengths))
+        assert latents.episode_offsets.tolist() == [0, 4, 6]
+    assert read_latents(path, "3").episode_offsets.tolist() == [0, 3, 6]
+
+
+def test_directories_of_ours(tmp_path, rooms, rooms_graph):
+    """A .latents directory, or the latents inside a graph."""
+    metro.save(rooms, tmp_path / "a.latents")
+    metro.save(rooms_graph, tmp_path / "a.metro")
+    assert read_latents(tmp_path / "a.latents").digest == rooms.digest
+    assert read_latents(tmp_path / "a.metro").digest == rooms.digest
+
+
+def test_what_is_missing_is_named(tmp_path):
+    """No rows, no lengths, no file, another format."""
+    path = write(tmp_path / "a.npz", z=None, pixels=np.zeros(3))
+    message = f"{path} has none of z, latents, embeddings, emb; it has pixels."
+    with pytest.raises(LatentsError, match=f"^{re.escape(message)}$"):
+        read_latents(path)
+    with pytest.raises(LatentsError, match=r"does not say where episodes end\. Add"):
+        read_latents(write(tmp_path / "z.npy"))
+    with pytest.raises(StorageError, match=r"b\.npz does not exist\.$"):
+        read_latents(tmp_path / "b.npz")
+    (tmp_path / "a.csv").write_text("1,2")
+    with pytest.raises(
+        StorageError, match="is not a format that metro reads. It reads"
+    ):
+        read_latents(tmp_path / "a.csv")
+
+
+@pytest.mark.parametrize("suffix", [".npz", ".npy", ".h5"])
+def test_broken_files(tmp_path, suffix):
+    """Truncated or foreign content is a StorageError, not a traceback."""
+    path = write(tmp_path / f"a{suffix}")
+    path.write_bytes(path.read_bytes()[:60])
+    with pytest.raises(StorageError, match=f"a{suffix} cannot be read: "):
+        read_latents(path, "3")
+
+
+def test_pickles_are_not_opened(tmp_path):
+    """An array of objects would need pickle."""
+    np.save(tmp_path / "a.npy", np.array([{}], dtype=object))
+    with pytest.raises(StorageError, match="cannot be read: Object arrays"):
+        read_latents(tmp_path / "a.npy", "1")
+
+
+def test_wrong_lengths(tmp_path):
+    """Lengths that do not cover the rows, are no numbers, or are not there."""
+    path = write(tmp_path / "z.npy")
+    with pytest.raises(LatentsError, match=r"^6 rows are no whole number of episodes"):
+        read_latents(path, "4")
+    (tmp_path / "lengths.txt").write_text("4\n1\n")
+    with pytest.raises(LatentsError, match="run from 0 to the 6 rows .* got 0 to 5"):
+        read_latents(path, str(tmp_path / "lengths.txt"))
+    (tmp_path / "lengths.txt").write_text("four")
+    with pytest.raises(StorageError, match="holds no episode lengths"):
+        read_latents(path, str(tmp_path / "lengths.txt"))
+    np.save(tmp_path / "lengths.npy", [[4.0, 2.0]])
+    with pytest.raises(LatentsError, match="^Episode lengths must be a 1-d array of"):
+        read_latents(path, str(tmp_path / "lengths.npy"))
+
+
+def test_without_h5py(tmp_path, monkeypatch):
+    """The extra to install is named."""
+    path = write(tmp_path / "a.h5")
+    monkeypatch.setitem(sys.modules, "h5py", None)
+    message = f'Reading {path} needs the "h5" extra: pip install "metro-wm[h5]"'
+    with pytest.raises(MissingExtra, match=f"^{re.escape(message)}$"):
+        read_latents(path)
