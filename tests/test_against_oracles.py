@@ -130,5 +130,6 @@ def test_reachable_planner_ends_nearest_to_the_goal(seed):
     assert sub.entry == best[1]
     if best[0] <= case.waypoint_budget:
         assert sub.frame == target
+    assert sub.hops == len(sub.path) - 1
     left = costs[sub.frame]
     assert sub.spent + left == pytest.approx(best[0])

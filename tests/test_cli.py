@@ -1,6 +1,9 @@
 """The command line, as a person uses it: real processes, real files."""
 
+import io
 import json
+import os
+import signal
 import subprocess
 import sys
 import time
@@ -8,9 +11,11 @@ from itertools import pairwise
 
 import numpy as np
 import pytest
+from rich.console import Console
 from typer.testing import CliRunner
 
 import metro
+from metro import display
 from metro.cli import app
 
 
@@ -109,8 +114,20 @@ def test_no_route_is_an_answer(tmp_path):
     assert "No route: no recorded frames lead there." in shown.stdout
     told = json.loads(run(*asked, "--json", cwd=tmp_path).stdout)
     assert (told["cost"], told["legs"]) == (None, [])
-    asked = "route a.metro --from 0 --to 9 --held-out 0 --json".split()
-    assert json.loads(run(*asked, cwd=tmp_path).stdout)["legs"] == []
+    asked = "route a.metro --from 0 --to 9 --held-out 0".split()
+    assert json.loads(run(*asked, "--json", cwd=tmp_path).stdout)["legs"] == []
+    shown = run(*asked, cwd=tmp_path).stdout
+    assert "No route: episode 0, which the goal is from, is held out" in shown
+    assert "budget" not in shown
+
+
+def test_collapsed_latents_are_called_so(tmp_path):
+    """Two episodes of one frame repeated are not one episode."""
+    np.savez(tmp_path / "a.npz", z=np.ones((20, 3)), ep_len=[10, 10])
+    run("build", "a.npz", "-o", "a.metro", "--waypoint-budget", 3, cwd=tmp_path)
+    shown = run("inspect", "a.metro", cwd=tmp_path).stdout
+    assert "none: frames of different episodes have a gap of 0" in shown
+    assert "one episode" not in shown
 
 
 @pytest.mark.parametrize(
@@ -119,7 +136,7 @@ def test_no_route_is_an_answer(tmp_path):
         ("build nothing.npz -o a.metro", "metro: nothing.npz does not exist."),
         (
             "build rooms.npz -o rooms.metro",
-            "metro: rooms.metro exists already. Replace it with --force.",
+            "metro: rooms.metro exists already. Replace it with force=True (--force).",
         ),
         (
             "build rooms.npz -o a.metro --waypoint-budget 60",
@@ -167,16 +184,55 @@ def test_usage_errors_are_exit_code_2(arguments):
     assert run(*arguments.split()).returncode == 2
 
 
-def test_ctrl_c_is_told(monkeypatch, files):
-    """Interrupted: exit 130, one line."""
+def test_ctrl_c_is_told(tmp_path):
+    """A real SIGINT in a real build: exit 130, one line, nothing left behind."""
+    rows = np.random.default_rng(0).normal(size=(60_000, 64)).astype(np.float32)
+    np.save(tmp_path / "z.npy", rows)
+    os.mkfifo(tmp_path / "lengths.txt")
+    command = [sys.executable, "-c", "from metro.cli import main; main()"]
+    asked = "build z.npy -o a.metro --episode-lengths lengths.txt".split()
+    building = subprocess.Popen(
+        command + asked,
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    with (tmp_path / "lengths.txt").open("w") as lengths:  # opens once it is read
+        lengths.write("100\n" * 600)
+    time.sleep(0.5)
+    building.send_signal(signal.SIGINT)
+    told = building.communicate(timeout=60)
+    assert told == ("", "metro: Interrupted; nothing half-written was left.\n")
+    assert building.returncode == 130
+    assert {file.name for file in tmp_path.iterdir()} == {"z.npy", "lengths.txt"}
+
+
+def test_ctrl_c_in_process(monkeypatch, capsys, files):
+    """The same without a process of its own: typer does not swallow it."""
     import metro.cli as cli
 
-    def interrupted():
+    def interrupted(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(cli, "app", interrupted)
+    monkeypatch.setattr(metro, "load", interrupted)
+    monkeypatch.setattr(sys, "argv", ["metro", "inspect", str(files / "rooms.metro")])
     with pytest.raises(SystemExit, match="130"):
         cli.main()
+    assert capsys.readouterr().err.startswith("metro: Interrupted;")
+
+
+def test_errors_of_the_system_are_told(monkeypatch, capsys):
+    """The last resort for what no verb foresaw: exit 1, one line."""
+    import metro.cli as cli
+
+    def failing():
+        raise OSError(5, "Input/output error")
+
+    monkeypatch.setattr(cli, "app", failing)
+    with pytest.raises(SystemExit, match="1"):
+        cli.main()
+    assert capsys.readouterr().err == "metro: [Errno 5] Input/output error\n"
 
 
 def test_out_of_memory_is_told(monkeypatch):
@@ -198,8 +254,40 @@ def test_demo_says_that_it_is_synthetic(tmp_path):
     assert shown.stdout.startswith("SYNTHETIC episodes")
     assert "S start, G goal" in shown.stdout
     assert metro.load(tmp_path / "demo.metro", verify=True).num_bridges > 0
-    again = run("demo", "-o", tmp_path / "demo.metro")
+    again = run("demo", "-o", tmp_path / "demo.metro", "--force")
     assert again.stdout == shown.stdout
+
+
+def test_demo_replaces_no_graph_of_yours(files, tmp_path):
+    """Only its own default path, or what --force names."""
+    refused = run("demo", "-o", files / "rooms.metro")
+    assert (refused.returncode, refused.stdout) == (1, "")
+    assert "exists already. Replace it with force=True (--force)." in refused.stderr
+    assert metro.load(files / "rooms.metro").num_frames == 1800
+    for _ in range(2):
+        assert run("demo", cwd=tmp_path).returncode == 0
+
+
+def shown_by_spinner(monkeypatch, seconds, *, terminal):
+    stream = io.StringIO()
+    monkeypatch.setattr(
+        display,
+        "Console",
+        lambda stderr: Console(
+            file=stream, force_terminal=terminal, force_interactive=terminal
+        ),
+    )
+    with display.spinner("Thinking"):
+        time.sleep(seconds)
+    return stream.getvalue()
+
+
+def test_spinners_are_for_people_who_wait(monkeypatch):
+    """Drawn in a terminal after a second, and nowhere else."""
+    assert shown_by_spinner(monkeypatch, 0, terminal=True) == ""
+    monkeypatch.setattr(display, "_PATIENCE", 0.01)
+    assert "Thinking" in shown_by_spinner(monkeypatch, 0.3, terminal=True)
+    assert shown_by_spinner(monkeypatch, 0.1, terminal=False) == ""
 
 
 def test_version():

@@ -134,6 +134,36 @@ def test_episodes_that_do_not_fit():
         metro.Latents.from_episodes([np.zeros((2, 3)), np.zeros((2, 4))])
 
 
+def test_lists_that_are_no_arrays():
+    """Rows of several lengths, in an episode, in the rows, or as a goal."""
+    ragged = [[1.0, 2.0], [3.0]]
+    with refuses("Episode 1 must be one array, got lists of different lengths."):
+        metro.Latents.from_episodes([[[1.0, 2.0]], ragged])
+    with refuses("Latents must be one array, got lists of different lengths."):
+        metro.Latents(ragged, [0, 2])
+    latents = metro.Latents([[1.0, 2.0]], [0, 1])
+    with refuses("goal must be one array, got lists of different lengths."):
+        latents.require_vector("goal", ragged)
+
+
+def test_one_array_is_no_list_of_episodes():
+    """The likely mistake is named, with both cures."""
+    message = (
+        "from_episodes takes a list of arrays [steps, D], one an episode; got one "
+        "array of shape (6, 2). For one episode give [rows], for rows of many "
+        "Latents(rows, episode_offsets)."
+    )
+    with refuses(message):
+        metro.Latents.from_episodes(np.zeros((6, 2)))
+    assert metro.Latents.from_episodes(np.zeros((3, 6, 2))).num_episodes == 3
+
+
+def test_contiguous_rows_are_not_copied():
+    """As the class says: a corpus of many GB is not held twice."""
+    z = np.zeros((4, 2), dtype=np.float32)
+    assert np.shares_memory(metro.Latents(z, [0, 4]).z, z)
+
+
 def test_subset_keeps_whole_episodes_in_order():
     """A subset is made of the rows of its episodes."""
     latents = metro.Latents(np.arange(10).reshape(5, 2), [0, 2, 3, 5])

@@ -86,11 +86,13 @@ def test_budget_out_of_range(budget):
         metro.PricingCurve.fit(latents, budget)
 
 
-@pytest.mark.parametrize("quantile", [-0.1, 1.1, float("nan")])
+@pytest.mark.parametrize(
+    "quantile", [-0.1, 1.1, float("nan"), "0.5", None, True, [0.25]]
+)
 def test_quantile_out_of_range(quantile):
-    """α is a share."""
+    """α is a share, and one number."""
     latents = metro.Latents.from_episodes([np.zeros((7, 1))])
-    with pytest.raises(PricingError, match=r"^quantile must be in \[0, 1\], got"):
+    with pytest.raises(PricingError, match=r"^quantile must be a number in \[0, 1\]"):
         metro.PricingCurve.fit(latents, 3, quantile)
 
 

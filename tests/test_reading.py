@@ -61,14 +61,29 @@ def test_directories_of_ours(tmp_path, rooms, rooms_graph):
     assert read_latents(tmp_path / "a.metro").digest == rooms.digest
 
 
+def test_directories_of_ours_are_checked(tmp_path, rooms):
+    """A flipped byte is refused, and so are lengths beside those in the directory."""
+    path = tmp_path / "a.latents"
+    metro.save(rooms, path)
+    with pytest.raises(LatentsError, match="give no --episode-lengths with it"):
+        read_latents(path, "60")
+    content = bytearray((path / "z.npy").read_bytes())
+    content[-1] ^= 1
+    (path / "z.npy").write_bytes(content)
+    with pytest.raises(StorageError, match="z.npy is damaged .its sha256"):
+        read_latents(path)
+
+
 def test_what_is_missing_is_named(tmp_path):
     """No rows, no lengths, no file, another format."""
     path = write(tmp_path / "a.npz", z=None, pixels=np.zeros(3))
     message = f"{path} has none of z, latents, embeddings, emb; it has pixels."
     with pytest.raises(LatentsError, match=f"^{re.escape(message)}$"):
         read_latents(path)
-    with pytest.raises(LatentsError, match=r"does not say where episodes end\. Add"):
+    with pytest.raises(LatentsError, match=r"episodes end\. Give --episode-lengths\.$"):
         read_latents(write(tmp_path / "z.npy"))
+    with pytest.raises(LatentsError, match=r"does not say where episodes end\. Add"):
+        read_latents(write(tmp_path / "z.npz"))
     with pytest.raises(StorageError, match=r"b\.npz does not exist\.$"):
         read_latents(tmp_path / "b.npz")
     (tmp_path / "a.csv").write_text("1,2")
@@ -85,6 +100,57 @@ def test_broken_files(tmp_path, suffix):
     path.write_bytes(path.read_bytes()[:60])
     with pytest.raises(StorageError, match=f"a{suffix} cannot be read: "):
         read_latents(path, "3")
+
+
+@pytest.mark.parametrize("suffix", [".npy", ".npz", "-packed.npz"])
+def test_every_flipped_bit_is_told(tmp_path, suffix):
+    """An error of ours in one line, or the same rows; never a traceback."""
+    path = tmp_path / f"a{suffix}"
+    if suffix == ".npy":
+        np.save(path, Z)
+    else:
+        (np.savez if suffix == ".npz" else np.savez_compressed)(path, z=Z)
+    whole, bits = path.read_bytes(), np.random.default_rng(0).integers(8, size=10_000)
+    for place in range(min(len(whole), 128 if suffix == ".npy" else 10_000)):
+        content = bytearray(whole)
+        content[place] ^= 1 << bits[place]
+        path.write_bytes(content)
+        try:
+            rows, message = read_latents(path, "6").z, ""
+        except (StorageError, LatentsError) as error:
+            rows, message = Z, str(error)
+        assert "\n" not in message
+        assert rows.size == Z.size
+
+
+def test_lengths_with_a_damaged_header(tmp_path):
+    """A file of lengths is treated like a file of rows."""
+    np.save(tmp_path / "lengths.npy", [4, 2])
+    content = bytearray((tmp_path / "lengths.npy").read_bytes())
+    content[20] = ord("(")
+    (tmp_path / "lengths.npy").write_bytes(content)
+    with pytest.raises(StorageError, match="holds no episode lengths: "):
+        read_latents(write(tmp_path / "z.npy"), str(tmp_path / "lengths.npy"))
+
+
+def test_what_only_looks_like_rows(tmp_path):
+    """A .npy by another name, a single number, a group."""
+    np.save(tmp_path / "z.npy", Z)
+    (tmp_path / "z.npy").rename(tmp_path / "a.npz")
+    with pytest.raises(StorageError, match="cannot be read: it is no .npz archive$"):
+        read_latents(tmp_path / "a.npz", "6")
+    for suffix in (".npz", ".npy", ".h5"):
+        path = write(tmp_path / f"b{suffix}", z=np.float32(1))
+        with pytest.raises(
+            LatentsError, match=r"must have shape \[N, D\], got \(\)\.$"
+        ):
+            read_latents(path, "6")
+    with h5py.File(tmp_path / "c.h5", "w") as file:
+        file.create_group("z")
+    with pytest.raises(StorageError, match="cannot be read: z is a group, not a data"):
+        read_latents(tmp_path / "c.h5", "6")
+    with pytest.raises(StorageError, match="cannot be read: .*too long"):
+        read_latents(tmp_path / ("x" * 300 + ".npz"))
 
 
 def test_pickles_are_not_opened(tmp_path):

@@ -1,6 +1,8 @@
 """The backward search: Bellman's equations, masks, threads, SciPy as a witness."""
 
 import re
+import sys
+import warnings
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -9,8 +11,10 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import dijkstra
 
 import metro
+from metro import kernels
 from metro.errors import GraphError, LatentsError
-from metro.search import AT_GOAL, NO_ROUTE, reachable_from
+from metro.search import AT_GOAL, NO_ROUTE, find_routes_many
+from metro.sweep import reachable_from
 
 
 def all_edges(graph):
@@ -105,6 +109,121 @@ def test_threads_share_a_graph(rooms_graph):
         together = list(pool.map(costs, goals))
     for goal, found in zip(goals, together, strict=True):
         np.testing.assert_array_equal(found, costs(goal))
+
+
+@pytest.mark.parametrize("workers", [None, 1, 3])
+def test_many_goals_give_what_one_gives(rooms_graph, workers):
+    """In the order of the goals, each without its own episode, with progress."""
+    goals, calls = rooms_graph.latents.z[::150], []
+    held_out = [None, *range(1, len(goals))]
+    found = find_routes_many(
+        rooms_graph,
+        goals,
+        held_out=held_out,
+        workers=workers,
+        progress=lambda *done: calls.append(done),
+    )
+    assert calls == [(i + 1, len(goals)) for i in range(len(goals))]
+    for routes, goal, mask in zip(found, goals, held_out, strict=True):
+        alone = metro.find_routes(rooms_graph, goal, held_out=mask)
+        assert routes.held_out == mask
+        np.testing.assert_array_equal(routes.goal, goal)
+        np.testing.assert_array_equal(routes.cost_to_go, alone.cost_to_go)
+        np.testing.assert_array_equal(routes.successor, alone.successor)
+
+
+def test_no_goals_no_routes(rooms_graph):
+    """An empty batch is answered, and no mask is one for every goal."""
+    assert find_routes_many(rooms_graph, []) == []
+    (routes,) = find_routes_many(rooms_graph, rooms_graph.latents.z[:1])
+    assert routes.held_out is None
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (
+            {"held_out": [1]},
+            "held_out must name an episode or None for each goal: got 1 for 2 goals.",
+        ),
+        ({"held_out": [1, 30]}, "held_out must be an episode in [0, 30), got 30."),
+        ({"workers": 0}, "workers must be a whole number of at least 1, got 0."),
+        ({"workers": 1.5}, "workers must be a whole number of at least 1, got 1.5."),
+    ],
+)
+def test_batches_must_make_sense(rooms_graph, options, message):
+    """The message says what was given."""
+    with pytest.raises(GraphError, match=f"^{re.escape(message)}$"):
+        find_routes_many(rooms_graph, rooms_graph.latents.z[:2], **options)
+
+
+def test_early_stop_is_exact_where_it_is_settled(rooms_graph):
+    """Frames asked for are final; the others have no cost until completed."""
+    goal = rooms_graph.latents.z[900]
+    full = metro.find_routes(rooms_graph, goal, held_out=2)
+    near = [int(np.argsort(full.cost_to_go)[100]), 890]
+    early = metro.find_routes(rooms_graph, goal, held_out=2, until=near)
+    settled = np.isfinite(early.cost_to_go)
+    assert settled[near].all()
+    assert settled.sum() < np.isfinite(full.cost_to_go).sum()
+    np.testing.assert_array_equal(early.cost_to_go[settled], full.cost_to_go[settled])
+    np.testing.assert_array_equal(early.successor[settled], full.successor[settled])
+    assert (early.successor[~settled] == NO_ROUTE).all()
+    assert early.route(near[0]) == full.route(near[0])
+    assert not early.is_complete
+    rest = early.complete()
+    np.testing.assert_array_equal(rest.cost_to_go, full.cost_to_go)
+    np.testing.assert_array_equal(rest.successor, full.successor)
+    assert not settled.all()
+    assert (early.cost_to_go[~settled] == np.inf).all()  # completing changes nothing
+
+
+def test_complete_routes_stay_as_they_are(rooms_graph):
+    """A search to the end has nothing left, nor one for a frame without a route."""
+    goal = rooms_graph.latents.z[900]
+    routes = metro.find_routes(rooms_graph, goal)
+    assert routes.is_complete
+    assert routes.complete() is routes
+    far = metro.find_routes(rooms_graph, np.full(24, 1e4), until=5)
+    assert far.is_complete
+
+
+@pytest.mark.parametrize(
+    ("until", "message"),
+    [
+        ([], "until must name at least 1 frame, got 0."),
+        ([3, 1800], "until must be a frame in [0, 1800), got 1800."),
+        (-1, "until must be a frame in [0, 1800), got -1."),
+        ([0.5], "until must be a frame in [0, 1800), got 0.5."),
+    ],
+)
+def test_until_must_be_frames(rooms_graph, until, message):
+    """The message names the range."""
+    with pytest.raises(GraphError, match=f"^{re.escape(message)}$"):
+        metro.find_routes(rooms_graph, rooms_graph.latents.z[0], until=until)
+
+
+def test_without_numba_numpy_searches_after_one_warning(rooms_graph, monkeypatch):
+    """The warning names the cure, comes once a process, and results are the same."""
+    goal = rooms_graph.latents.z[900]
+    expected = metro.find_routes(rooms_graph, goal, held_out=2)
+    monkeypatch.delitem(sys.modules, "metro.kernels.buckets", raising=False)
+    monkeypatch.setitem(sys.modules, "numba", None)
+    kernels.has_numba.cache_clear()
+    try:
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            found = metro.find_routes(rooms_graph, goal, held_out=2)
+            (again,) = find_routes_many(rooms_graph, [goal], held_out=[2])
+    finally:
+        kernels.has_numba.cache_clear()
+    (warning,) = caught
+    assert issubclass(warning.category, RuntimeWarning)
+    assert "Numba cannot be imported" in str(warning.message)
+    assert str(warning.message).endswith("Cure: pip install numba")
+    for routes in (found, again):
+        np.testing.assert_array_equal(routes.cost_to_go, expected.cost_to_go)
+        np.testing.assert_array_equal(routes.successor, expected.successor)
 
 
 def test_reachable_skips_the_held_out_episode(rooms_graph):

@@ -1,21 +1,17 @@
 """Files: what comes back is what went in, or a clear error; never half of it."""
 
+import hashlib
 import json
 import mmap
 import os
 import re
-import signal
-import socket
-import subprocess
-import sys
-import time
 
 import numpy as np
 import pytest
 
 import metro
-from metro import _arrays
-from metro.errors import StorageError
+from metro import _arrays, _checks, _manifest
+from metro.errors import GraphError, StorageError
 
 
 @pytest.fixture
@@ -94,24 +90,6 @@ def test_the_same_graph_has_the_same_bytes(saved, tmp_path, rooms_graph):
         assert file.read_bytes() == (tmp_path / "again.metro" / file.name).read_bytes()
 
 
-def test_nothing_is_overwritten_without_force(saved, rooms_graph):
-    """And nothing but an artefact of ours even with it."""
-    message = f"{saved} exists already. Replace it with --force."
-    with pytest.raises(StorageError, match=f"^{re.escape(message)}$"):
-        metro.save(rooms_graph, saved)
-    (saved / "notes.txt").write_text("mine")
-    with pytest.raises(StorageError, match="is not a metro artefact"):
-        metro.save(rooms_graph, saved, force=True)
-    assert (saved / "notes.txt").read_text() == "mine"
-
-
-def test_force_replaces_a_damaged_artefact(saved, rooms_graph):
-    """The cure that error messages name must work."""
-    (saved / "manifest.json").write_text("{")
-    metro.save(rooms_graph, saved, force=True)
-    assert same_graph(metro.load(saved), rooms_graph)
-
-
 def damage(file, place=-1):
     content = bytearray(file.read_bytes())
     content[place] ^= 1
@@ -131,7 +109,7 @@ def damage(file, place=-1):
         (lambda p: damage(p / "z.npy", 3), False, "z.npy is damaged ("),
         (lambda p: damage(p / "z.npy", 30), False, "z.npy is damaged"),
         (
-            lambda p: np.save(p / "z.npy", np.load(p / "z.npy").T),
+            lambda p: np.save(p / "z.npy", np.load(p / "z.npy").reshape(24, 1800)),
             False,
             "z.npy is damaged: it holds",
         ),
@@ -162,7 +140,7 @@ def test_damage_is_named(saved, harm, verify, message):
 
 def rewrite_manifest(path, **changes):
     manifest = json.loads((path / "manifest.json").read_text())
-    (path / "manifest.json").write_bytes(_arrays._seal({**manifest, **changes}))
+    (path / "manifest.json").write_bytes(_manifest.seal({**manifest, **changes}))
 
 
 def test_newer_and_foreign_formats(saved):
@@ -201,28 +179,6 @@ def test_arrays_that_do_not_fit_together(saved, rooms):
         metro.load(saved)
 
 
-def test_not_enough_disk(monkeypatch, tmp_path, rooms_graph):
-    """Said before anything is written."""
-    monkeypatch.setattr(
-        _arrays.shutil, "disk_usage", lambda _: type("Usage", (), {"free": 1000})
-    )
-    with pytest.raises(StorageError, match=r"^Not enough disk for .*Nothing was"):
-        metro.save(rooms_graph, tmp_path / "a.metro")
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_a_failing_write_leaves_nothing(monkeypatch, tmp_path, rooms_graph):
-    """A disk that fills up during the write: one error, no remains."""
-
-    def full(_):
-        raise OSError(28, "No space left on device")
-
-    monkeypatch.setattr(_arrays.os, "fsync", full)
-    with pytest.raises(StorageError, match="was not written: .*No space left"):
-        metro.save(rooms_graph, tmp_path / "a.metro")
-    assert list(tmp_path.iterdir()) == []
-
-
 def test_what_cannot_be_saved(tmp_path, rooms):
     """Other objects, and provenance that is no JSON."""
     with pytest.raises(StorageError, match="^save takes a FrameGraph or Latents, got"):
@@ -239,66 +195,135 @@ def test_what_is_not_there(tmp_path):
         metro.load(tmp_path / "nothing.metro")
 
 
-WRITER = """
-import sys, numpy as np, metro
-path, rows = sys.argv[1], int(sys.argv[2])
-small, large = (
-    metro.Latents(np.full((n, 64), n, dtype=np.float32), [0, n]) for n in (rows, rows+1)
+@pytest.mark.parametrize("bit", range(8))
+def test_a_damaged_header_is_told(saved, bit):
+    """Every flipped bit in a .npy header: an error of ours, or the same array."""
+    file, before = saved / "bridge_cost.npy", metro.load(saved).bridge_cost
+    whole = file.read_bytes()
+    for place in range(128):
+        content = bytearray(whole)
+        content[place] ^= 1 << bit
+        file.write_bytes(content)
+        message = ""
+        try:
+            after = metro.load(saved).bridge_cost
+        except StorageError as error:
+            message = str(error)
+        if message:
+            assert "bridge_cost.npy is damaged" in message
+            assert "\n" not in message
+        else:
+            assert after.tobytes() == before.tobytes()
+
+
+@pytest.mark.parametrize(
+    ("changes", "message"),
+    [
+        ({"arrays": None}, "manifest.json describes no arrays"),
+        ({"arrays": [1]}, "manifest.json describes no arrays"),
+        ({"arrays": {"z": 1}}, "manifest.json describes no arrays"),
+        ({"arrays": {"z": {"shape": "12"}}}, "manifest.json describes no arrays"),
+        ({"arrays": {"../z": {}}}, "manifest.json describes no arrays"),
+        ({"arrays": {}}, "does not hold together (z is missing)"),
+        ({"parameters": None}, "does not hold together"),
+        ({"parameters": {"latents_digest": "", "quantile": []}}, "does not hold tog"),
+        ({"provenance": 7}, "does not hold together"),
+        ({"version": "one"}, "has metro-graph version one; this metro reads 1"),
+        ({"format": ["metro-graph"]}, "which this metro does not know"),
+    ],
 )
-print("ready", flush=True)
-while True:
-    metro.save(small, path, force=True)
-    metro.save(large, path, force=True)
-"""
+def test_a_manifest_of_wrong_types(saved, changes, message):
+    """Sealed, so no checksum finds it."""
+    rewrite_manifest(saved, **changes)
+    with pytest.raises(StorageError, match=re.escape(message)):
+        metro.load(saved)
 
 
-def test_kill_at_any_moment_leaves_a_whole_artefact(tmp_path):
-    """A writer killed again and again: what is on disk is one version or the other."""
-    path, rows = tmp_path / "a.latents", 3000
-    metro.save(metro.Latents(np.full((rows, 64), rows), [0, rows]), path)
-    rng = np.random.default_rng(0)
-    for _ in range(25):
-        writer = subprocess.Popen(
-            [sys.executable, "-c", WRITER, str(path), str(rows)],
-            stdout=subprocess.PIPE,
-        )
-        writer.stdout.readline()
-        time.sleep(rng.uniform(0, 0.05))
-        writer.send_signal(signal.SIGKILL)
-        writer.communicate()
-        latents = metro.load(path, verify=True)
-        assert latents.num_frames in (rows, rows + 1)
-        assert (latents.z == latents.num_frames).all()
-    metro.save(latents, path, force=True)
-    assert [file.name for file in tmp_path.iterdir()] == ["a.latents"]
+def test_a_manifest_that_is_no_plain_json(saved):
+    """Nested too deeply for the parser, or with a value that metro never writes."""
+    (saved / "manifest.json").write_text("[" * 100_000)
+    with pytest.raises(StorageError, match="damaged .it is nested too deeply"):
+        metro.load(saved)
+    head = '{"checksum": "", "format": "metro-graph", "version": 1, "x": '
+    (saved / "manifest.json").write_text(head + "NaN}")
+    with pytest.raises(StorageError, match="manifest.json is damaged"):
+        metro.load(saved)
 
 
-def test_leftovers_of_dead_writers_are_removed(saved, tmp_path, rooms_graph):
-    """Of this machine's dead writers; never those of a writer at work."""
-    dead = subprocess.Popen([sys.executable, "-c", ""])
-    dead.wait()
-    host = socket.gethostname()
-    for pid in (dead.pid, os.getpid(), 1):
-        (tmp_path / f".rooms.metro.{host}.{pid}.x").mkdir()
-    (tmp_path / ".rooms.metro.elsewhere.1.x").mkdir()
-    metro.save(rooms_graph, saved, force=True)
-    kept = sorted(file.name for file in tmp_path.iterdir())
-    assert kept == sorted(
-        [
-            "rooms.metro",
-            ".rooms.metro.elsewhere.1.x",
-            f".rooms.metro.{host}.{os.getpid()}.x",
-            f".rooms.metro.{host}.1.x",
-        ]
-    )
+def test_newer_is_not_damaged(saved):
+    """Format and version come before the checksum, which a newer metro may change."""
+    manifest = json.loads((saved / "manifest.json").read_text())
+    newer = {**manifest, "version": 2, "checksum": "of another kind"}
+    (saved / "manifest.json").write_text(json.dumps(newer))
+    with pytest.raises(StorageError, match="has metro-graph version 2; this metro"):
+        metro.load(saved)
 
 
-def test_killed_between_the_two_renames(saved, tmp_path, rooms_graph):
-    """The backup is read in place, and restored by the next writer."""
-    backup = tmp_path / ".rooms.metro.replaced"
-    saved.rename(backup)
-    assert same_graph(metro.load(saved), rooms_graph)
-    with pytest.raises(StorageError, match="exists already"):
-        metro.save(rooms_graph, saved)
-    assert saved.exists()
-    assert not backup.exists()
+def test_the_checksum_is_what_the_page_says(saved):
+    """docs/graph-format.md gives the formula."""
+    body = json.loads((saved / "manifest.json").read_text())
+    checksum = body.pop("checksum")
+    plain = json.dumps(body, sort_keys=True)
+    assert hashlib.sha256(plain.encode()).hexdigest() == checksum
+
+
+def replace_array(path, name, array):
+    arrays = json.loads((path / "manifest.json").read_text())["arrays"]
+    arrays[name] = _arrays._write_array(path / f"{name}.npy", array)
+    rewrite_manifest(path, arrays=arrays)
+
+
+@pytest.mark.parametrize(
+    ("name", "change", "message"),
+    [
+        ("bridge_offsets", lambda a: a + 1, "bridge_offsets must run from 0 to the"),
+        ("bridge_offsets", lambda a: a // 2, "bridge_offsets must run from 0 to the"),
+        ("bridge_cost", lambda a: a[:-1], "bridges and latents differ in size"),
+        ("bridge_frame", lambda a: a.astype(float), "bridge_frame must be a 1-d array"),
+        (
+            "bridge_cost",
+            lambda a: a[None],
+            "bridge_cost must be a 1-d array of float64",
+        ),
+        ("z", lambda a: a.astype(float), "z must be a 2-d array of float32, got 2-d"),
+        ("z", lambda a: a[0], "z must be a 2-d array of float32, got 1-d of float32"),
+        ("pricing_gaps", lambda a: a[::-1], "gaps must be finite, at least 0"),
+    ],
+)
+def test_arrays_of_the_wrong_kind(saved, name, change, message):
+    """Types, dimensions and ends of the offsets are checked on every load."""
+    replace_array(saved, name, change(np.load(saved / f"{name}.npy")))
+    with pytest.raises(StorageError, match=re.escape(message)):
+        metro.load(saved)
+
+
+@pytest.mark.parametrize(
+    ("harm", "message"),
+    [
+        (lambda o, f: o.__setitem__(0, 1), "bridge_offsets must be [N + 1], from 0 to"),
+        (lambda o, f: o.__setitem__(-1, 9), "bridge_offsets must be [N + 1], from 0"),
+        (lambda o, f: o.__setitem__(7, 1 << 40), "bridge_offsets falls after 7"),
+        (
+            lambda o, f: f.__setitem__(5, 1800),
+            "entry 5 of bridge_frame is 1800, not within",
+        ),
+        (
+            lambda o, f: f.__setitem__(-1, -2),
+            "of bridge_frame is -2, not within [0, 1799]",
+        ),
+    ],
+)
+@pytest.mark.parametrize("block", [3, 1 << 22])
+def test_bridges_that_no_search_can_follow(
+    monkeypatch, rooms_graph, harm, message, block
+):
+    """The full check that precedes the first search."""
+    monkeypatch.setattr(_checks, "_CHECK_ENTRIES", block)
+    offsets, frame = rooms_graph.bridge_offsets.copy(), rooms_graph.bridge_frame.copy()
+    sizes = {"num_frames": 1800, "waypoint_budget": 8}
+    cost = rooms_graph.bridge_cost
+    _checks.check_bridges(offsets, frame, cost, **sizes)
+    harm(offsets, frame)
+    with pytest.raises(GraphError, match=re.escape(message)) as told:
+        _checks.check_bridges(offsets, frame, cost, **sizes)
+    assert "Load it with verify=True" in str(told.value)

@@ -6,7 +6,7 @@ from metro.latents import Latents
 from metro.neighbours import find_neighbours
 from metro.planner import MetroPlanner, SubGoal, SubGoalKind
 from metro.pricing import PricingCurve
-from metro.search import find_routes
+from metro.search import find_routes, find_routes_many
 from metro.storage import load, save
 from metro.version import __version__
 
@@ -21,6 +21,7 @@ __all__ = [
     "build_graph",
     "find_neighbours",
     "find_routes",
+    "find_routes_many",
     "load",
     "save",
 ]

@@ -1,18 +1,17 @@
-"""Directories of arrays, written whole or not at all; knows nothing of graphs.
+"""Directories of arrays, written whole or not at all, read from one moment.
 
-A writer fills a hidden sibling, syncs it and renames it. To replace a directory, the
-old one is first renamed to a hidden backup that readers fall back to, so at every
-moment one complete artefact can be read.
+How a directory takes the place of another is told in `metro._places`. A reader holds
+the directory and all its files open before it looks into them, so what it returns is
+never half of one artefact and half of its replacement.
 """
 
 import hashlib
-import json
 import os
 import shutil
-import socket
-import tempfile
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+import tokenize
+from collections.abc import Callable, Mapping
+from contextlib import ExitStack
+from io import BufferedReader, BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -20,10 +19,33 @@ import numpy as np
 from numpy.lib import format as npy
 from numpy.typing import NDArray
 
+from metro._manifest import AGAIN, MANIFEST, Manifest, read_manifest, seal
+from metro._places import (
+    find,
+    remove_leftovers,
+    replacement,
+    require_writable,
+    resolve,
+    sync,
+    told,
+)
 from metro.errors import StorageError
 from metro.version import __version__
 
-MANIFEST = "manifest.json"
+Arrays = dict[str, NDArray[Any]]
+
+HEADER_ERRORS = (
+    ValueError,
+    TypeError,
+    SyntaxError,
+    tokenize.TokenError,
+    RecursionError,
+    EOFError,
+    OSError,
+)
+"""What NumPy raises at a damaged ``.npy`` header, which it reads as Python text."""
+
+_ATTEMPTS = 50
 
 
 def write_directory(
@@ -35,213 +57,154 @@ def write_directory(
 ) -> None:
     """Write arrays and a manifest as the directory ``path``."""
     require_writable(path, force=force)
+    with told(f"{path} was not written"):
+        place = resolve(path)
+        place.parent.mkdir(parents=True, exist_ok=True)
+        remove_leftovers(place)
+        _require_space(path, place.parent, arrays)
+        with replacement(place, force=force) as directory:
+            described = {
+                name: _write_array(directory / f"{name}.npy", array)
+                for name, array in arrays.items()
+            }
+            sealed = seal({**manifest, "metro": __version__, "arrays": described})
+            _write_bytes(directory / MANIFEST, sealed)
+            sync(directory)
+
+
+def read_directory(
+    path: Path, check: Callable[[Manifest], None], *, verify: bool
+) -> tuple[Manifest, Arrays]:
+    """Return the manifest and the arrays of one artefact, memory-mapped.
+
+    Args:
+        path: What `write_directory` wrote.
+        check: Raises `StorageError` for a format or version that is not ours; asked
+            before the checksum, so that a newer file is not called damaged.
+        verify: Read everything and check its digests, not only sizes.
+    """
+    missing = MANIFEST
+    with told(f"{path} cannot be read"):
+        for _ in range(_ATTEMPTS):
+            with ExitStack() as open_files:
+                try:
+                    manifest, files = _open_files(path, check, open_files)
+                except FileNotFoundError as error:  # replaced meanwhile, or really gone
+                    missing = str(error.filename)
+                    continue
+                described = manifest["arrays"]
+                return manifest, {
+                    name: _load_array(
+                        path / f"{name}.npy", file, described[name], verify=verify
+                    )
+                    for name, file in files.items()
+                }
+    raise StorageError(
+        f"{path} is not a metro artefact: it has no {MANIFEST}. "
+        f"Graphs are made by: metro build LATENTS -o GRAPH.metro"
+        if missing == MANIFEST
+        else f"{path / missing} is missing. {AGAIN}"
+    )
+
+
+def _open_files(
+    path: Path, check: Callable[[Manifest], None], open_files: ExitStack
+) -> tuple[Manifest, dict[str, BufferedReader]]:
+    """Return a checked manifest and its files, all from one directory, opened."""
+    place = find(resolve(path))
+    if place is None:
+        raise StorageError(f"{path} does not exist.")
+    if not place.is_dir():
+        raise FileNotFoundError(0, "no directory", MANIFEST)
+    directory = os.open(place, os.O_RDONLY)
+    open_files.callback(os.close, directory)
+
+    def opener(name: str, flags: int) -> int:  # stays in a directory that is renamed
+        return os.open(name, flags, dir_fd=directory)
+
+    def opened(name: str) -> BufferedReader:
+        return open_files.enter_context(open(name, "rb", opener=opener))
+
+    manifest = read_manifest(path, opened(MANIFEST).read(), check)
+    return manifest, {name: opened(f"{name}.npy") for name in manifest["arrays"]}
+
+
+def _load_array(
+    path: Path, file: BufferedReader, described: Mapping[str, Any], *, verify: bool
+) -> NDArray[Any]:
+    """Return the array in an open file, mapped; ``path`` is what errors call it."""
+    size = os.fstat(file.fileno()).st_size
+    if size != described["bytes"]:
+        raise StorageError(
+            f"{path} has {size} bytes, its manifest says {described['bytes']}. {AGAIN}"
+        )
+    if verify and _digest(file) != described["sha256"]:
+        raise StorageError(f"{path} is damaged (its sha256 does not match). {AGAIN}")
+    file.seek(0)
+    try:
+        shape, dtype = _read_header(file)
+    except HEADER_ERRORS as error:
+        raise StorageError(f"{path} is damaged ({one_line(error)}). {AGAIN}") from error
+    found = {"dtype": dtype.str, "shape": list(shape)}
+    if found != {key: described[key] for key in found} or dtype.hasobject:
+        raise StorageError(f"{path} is damaged: it holds {found}. {AGAIN}")
+    if file.tell() + np.prod(shape, dtype=object) * dtype.itemsize != size:
+        raise StorageError(f"{path} is damaged: its size is not its shape's. {AGAIN}")
+    if 0 in shape:  # an empty region cannot be mapped
+        return np.empty(shape, dtype)
+    return np.asarray(np.memmap(file, dtype, "r", file.tell(), shape))
+
+
+def _read_header(file: BufferedReader) -> tuple[tuple[int, ...], np.dtype[Any]]:
+    version = npy.read_magic(file)
+    if version != (1, 0):
+        raise ValueError(f"it has npy version {version}")
+    shape, is_fortran, dtype = npy.read_array_header_1_0(file)
+    if is_fortran:
+        raise ValueError("it is in Fortran order")
+    return shape, dtype
+
+
+def one_line(error: Exception) -> str:
+    """Return the text of an error without line breaks, or its name."""
+    return " ".join(str(error).split()) or type(error).__name__
+
+
+def _require_space(
+    path: Path, parent: Path, arrays: Mapping[str, NDArray[Any]]
+) -> None:
     needed = sum(array.nbytes + 4096 for array in arrays.values())
-    path.parent.mkdir(parents=True, exist_ok=True)
-    _remove_leftovers(path)
-    free = shutil.disk_usage(path.parent).free
+    free = shutil.disk_usage(parent).free
     if needed > free:
         raise StorageError(
             f"Not enough disk for {path}: it needs {needed / 1e9:.2f} GB, "
             f"{free / 1e9:.2f} GB are free. Nothing was written."
         )
-    with _sibling(path) as directory:
-        described = {
-            name: _write_array(directory / f"{name}.npy", array)
-            for name, array in arrays.items()
-        }
-        sealed = _seal({**manifest, "metro": __version__, "arrays": described})
-        _write_bytes(directory / MANIFEST, sealed)
-        _sync(directory)
-        _put_in_place(directory, path)
 
 
-def require_writable(path: Path, *, force: bool) -> None:
-    """Raise `StorageError` if ``path`` holds something that must not be replaced."""
-    if not path.exists() and _backup(path).exists():
-        _backup(path).rename(path)  # a writer was killed between its two renames
-    if not path.exists() and not path.is_symlink():
-        return
-    if not force:
-        raise StorageError(f"{path} exists already. Replace it with --force.")
-    if not _is_artefact(path):
-        raise StorageError(
-            f"{path} exists and is not a metro artefact; it will not be replaced, "
-            f"not even by force. Move it away or choose another name."
-        )
-
-
-def read_manifest(path: Path) -> tuple[Path, dict[str, Any]]:
-    """Return where the artefact lies (the backup, mid-replacement) and its manifest."""
-    place = path
-    if not path.exists() and _backup(path).exists():
-        place = _backup(path)
-    if not place.exists():
-        raise StorageError(f"{path} does not exist.")
-    if not (place / MANIFEST).is_file():
-        raise StorageError(
-            f"{path} is not a metro artefact: it has no {MANIFEST}. "
-            f"Graphs are made by: metro build LATENTS -o GRAPH.metro"
-        )
-    try:
-        manifest = json.loads((place / MANIFEST).read_bytes())
-    except ValueError as error:
-        raise StorageError(
-            f"{path}: {MANIFEST} is damaged ({error}). Restore it or make it anew."
-        ) from error
-    if not isinstance(manifest, dict) or "checksum" not in manifest:
-        raise StorageError(f"{path}: {MANIFEST} was not written by metro.")
-    if json.loads(_seal(manifest))["checksum"] != manifest["checksum"]:
-        raise StorageError(
-            f"{path}: {MANIFEST} is damaged (its checksum does not match). "
-            f"Restore it or make it anew."
-        )
-    return place, manifest
-
-
-def load_arrays(
-    place: Path, manifest: Mapping[str, Any], *, verify: bool
-) -> dict[str, NDArray[Any]]:
-    """Return the arrays of a manifest, memory-mapped, sizes checked."""
-    return {
-        name: _load_array(place / f"{name}.npy", described, verify=verify)
-        for name, described in manifest["arrays"].items()
-    }
-
-
-def _load_array(
-    file: Path, described: Mapping[str, Any], *, verify: bool
-) -> NDArray[Any]:
-    again = "Restore it from a copy, or make the artefact anew."
-    if not file.is_file():
-        raise StorageError(f"{file} is missing. {again}")
-    size = file.stat().st_size
-    if size != described["bytes"]:
-        raise StorageError(
-            f"{file} has {size} bytes, its manifest says {described['bytes']}. {again}"
-        )
-    if verify and _digest(file) != described["sha256"]:
-        raise StorageError(f"{file} is damaged (its sha256 does not match). {again}")
-    # An empty file region cannot be mapped.
-    empty = 0 in described["shape"]
-    try:
-        array = np.asarray(
-            np.load(file, mmap_mode=None if empty else "r", allow_pickle=False)
-        )
-    except ValueError as error:
-        raise StorageError(f"{file} is damaged ({error}). {again}") from error
-    found = {"dtype": array.dtype.str, "shape": list(array.shape)}
-    if found != {key: described[key] for key in found}:
-        raise StorageError(f"{file} is damaged: it holds {found}. {again}")
-    array.setflags(write=False)
-    return array
-
-
-def _seal(manifest: Mapping[str, Any]) -> bytes:
-    """Return the manifest as text, with the checksum of everything else in it."""
-    body = {key: value for key, value in manifest.items() if key != "checksum"}
-    try:
-        plain = json.dumps(body, sort_keys=True, allow_nan=False)
-    except (TypeError, ValueError) as error:
-        raise StorageError(
-            f"Provenance must be plain JSON values: {error}. Nothing was written."
-        ) from error
-    sealed = {**body, "checksum": hashlib.sha256(plain.encode()).hexdigest()}
-    return (json.dumps(sealed, indent=2, sort_keys=True) + "\n").encode()
-
-
-def _write_array(file: Path, array: NDArray[Any]) -> dict[str, Any]:
+def _write_array(path: Path, array: NDArray[Any]) -> dict[str, Any]:
     """Write one array and return its entry in the manifest."""
     array = np.ascontiguousarray(array)
-    with file.open("wb") as stream:
-        npy.write_array_header_1_0(stream, npy.header_data_from_array_1_0(array))
-        stream.write(array.data)
-        stream.flush()
-        os.fsync(stream.fileno())
+    header = BytesIO()
+    npy.write_array_header_1_0(header, npy.header_data_from_array_1_0(array))
+    _write_bytes(path, header.getvalue(), array.data)
+    with path.open("rb") as file:
+        digest = _digest(file)
     return {
         "dtype": array.dtype.str,
         "shape": list(array.shape),
-        "bytes": file.stat().st_size,
-        "sha256": _digest(file),
+        "bytes": path.stat().st_size,
+        "sha256": digest,
     }
 
 
-def _write_bytes(file: Path, content: bytes) -> None:
-    with file.open("wb") as stream:
-        stream.write(content)
-        stream.flush()
-        os.fsync(stream.fileno())
+def _write_bytes(path: Path, *parts: bytes | memoryview) -> None:
+    with path.open("wb") as file:
+        for part in parts:
+            file.write(part)
+        file.flush()
+        os.fsync(file.fileno())
 
 
-def _digest(file: Path) -> str:
-    with file.open("rb") as stream:
-        return hashlib.file_digest(stream, "sha256").hexdigest()
-
-
-@contextmanager
-def _sibling(path: Path) -> Iterator[Path]:
-    """Yield a hidden directory beside ``path`` that is gone if the block fails."""
-    directory = Path(tempfile.mkdtemp(prefix=_prefix(path), dir=path.parent))
-    directory.chmod(0o755)
-    try:
-        yield directory
-    except OSError as error:
-        raise StorageError(f"{path} was not written: {error}") from error
-    finally:
-        shutil.rmtree(directory, ignore_errors=True)
-
-
-def _put_in_place(directory: Path, path: Path) -> None:
-    backup = _backup(path)
-    if path.exists():
-        shutil.rmtree(backup, ignore_errors=True)
-        path.rename(backup)
-    directory.rename(path)
-    _sync(path.parent)
-    shutil.rmtree(backup, ignore_errors=True)
-
-
-def _remove_leftovers(path: Path) -> None:
-    """Delete what writers of this machine left behind when they were killed."""
-    if path.exists():
-        shutil.rmtree(_backup(path), ignore_errors=True)
-    start = f".{path.name}.{socket.gethostname()}."
-    for leftover in path.parent.glob(".*"):
-        if leftover.name.startswith(start):
-            pid = leftover.name[len(start) :].split(".")[0]
-            if pid.isdigit() and not _is_alive(int(pid)):
-                shutil.rmtree(leftover, ignore_errors=True)
-
-
-def _prefix(path: Path) -> str:
-    return f".{path.name}.{socket.gethostname()}.{os.getpid()}."
-
-
-def _backup(path: Path) -> Path:
-    return path.with_name(f".{path.name}.replaced")
-
-
-def _is_alive(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except PermissionError:  # somebody else's
-        return True
-    return True
-
-
-def _is_artefact(path: Path) -> bool:
-    """Return whether a directory holds a manifest and arrays, damaged or not."""
-    if not path.is_dir() or not (path / MANIFEST).is_file():
-        return False
-    others = [file for file in path.iterdir() if file.name != MANIFEST]
-    return all(file.suffix == ".npy" for file in others)
-
-
-def _sync(directory: Path) -> None:
-    """Make the names in a directory durable."""
-    descriptor = os.open(directory, os.O_RDONLY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
+def _digest(file: BufferedReader) -> str:
+    return hashlib.file_digest(file, "sha256").hexdigest()

@@ -6,17 +6,37 @@ from pathlib import Path
 from typing import Annotated, Any
 
 import typer
+from typer.core import TyperGroup
 
 from metro.errors import MetroError
 
+
+class Interrupted(Exception):
+    """Ctrl-C, on its way past typer, which would end the process without a word."""
+
+
+class Verbs(TyperGroup):
+    """The verbs of metro; Ctrl-C leaves them as `Interrupted`."""
+
+    def invoke(self, ctx: Any) -> Any:
+        """Run the verb that was asked for."""
+        try:
+            return super().invoke(ctx)
+        except KeyboardInterrupt as error:
+            raise Interrupted from error
+
+
 app = typer.Typer(
     name="metro",
+    cls=Verbs,
     help="Long-horizon planning with retrieved sub-goals, for frozen world models.",
     no_args_is_help=True,
     add_completion=False,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
+
+DEMO_GRAPH = Path("out/demo.metro")
 
 GraphPath = Annotated[
     Path, typer.Argument(metavar="GRAPH", help="A graph made by metro build.")
@@ -33,10 +53,12 @@ def main() -> None:
         app()
     except MetroError as error:
         sys.exit(_complain(str(error), 1))
-    except KeyboardInterrupt:
+    except (Interrupted, KeyboardInterrupt):
         sys.exit(_complain("Interrupted; nothing half-written was left.", 130))
     except MemoryError:
         sys.exit(_complain("Out of memory. Use a machine with more, or less data.", 1))
+    except OSError as error:  # a disk or a terminal that failed under us
+        sys.exit(_complain(str(error), 1))
 
 
 @app.callback(invoke_without_command=True)
@@ -74,12 +96,18 @@ def build(
         str | None,
         typer.Option(help="One length for all, or a .npy or text file of lengths."),
     ] = None,
+    workers: Annotated[
+        int | None, typer.Option(help="Threads; as many as cores if not given.")
+    ] = None,
     force: Annotated[bool, typer.Option("--force", help="Replace OUTPUT.")] = False,
 ) -> None:
-    """Build a graph from latents: neighbour table, pricing curve, bridges."""
+    """Build a graph from latents: neighbour table, pricing curve, bridges.
+
+    Interrupted, it goes on from the rows that were finished.
+    """
     from metro import PricingCurve, build_graph, find_neighbours, save
-    from metro._arrays import require_writable
-    from metro.display import progress_bar
+    from metro._places import require_writable
+    from metro.display import progress_bar, spinner
     from metro.reading import read_latents
 
     require_writable(output, force=force)
@@ -87,9 +115,16 @@ def build(
     with progress_bar("Pricing curve") as progress:
         pricing = PricingCurve.fit(corpus, waypoint_budget, quantile, progress=progress)
     with progress_bar("Neighbour table") as progress:
-        table = find_neighbours(corpus, num_neighbours, progress=progress)
+        table = find_neighbours(
+            corpus,
+            num_neighbours,
+            workers=workers,
+            progress=progress,
+            checkpoint=output.with_name(f".{output.name}.partial"),
+        )
     graph = build_graph(corpus, table, pricing)
-    save(graph, output, force=force)
+    with spinner(f"Writing {output}"):
+        save(graph, output, force=force)
     typer.echo(
         f"{output}: {graph.num_frames} frames of {corpus.num_episodes} episodes, "
         f"{graph.num_bridges} bridges, H = {waypoint_budget}."
@@ -100,10 +135,11 @@ def build(
 def inspect(graph: GraphPath, as_json: AsJson = False, verify: Verify = False) -> None:
     """Show what a graph is made of, and how much of it routes can reach."""
     from metro import load
-    from metro.display import print_inspection
+    from metro.display import print_inspection, spinner
     from metro.inspection import inspect_graph
 
-    figures = inspect_graph(_require_graph(load(graph, verify=verify), graph))
+    with spinner(f"Inspecting {graph}"):
+        figures = inspect_graph(_require_graph(load(graph, verify=verify), graph))
     if as_json:
         _print_json(figures.to_json())
     else:
@@ -143,19 +179,25 @@ def route(
             }
         )
     else:
-        print_journey(latents, start, goal, legs)
+        print_journey(latents, start, goal, legs, held_out=held_out)
 
 
 @app.command()
 def demo(
     output: Annotated[Path, typer.Option("--output", "-o", help="Graph to write.")] = (
-        Path("out/demo.metro")
+        DEMO_GRAPH
     ),
+    force: Annotated[
+        bool, typer.Option("--force", help="Replace OUTPUT; the default always is.")
+    ] = False,
 ) -> None:
     """Plan across two rooms over synthetic episodes, and draw the route."""
+    from metro._places import require_writable
     from metro.demo import run_demo
 
-    run_demo(output)
+    force = force or output == DEMO_GRAPH
+    require_writable(output, force=force)
+    run_demo(output, force=force)
 
 
 def _require_graph(artefact: Any, path: Path) -> Any:

@@ -21,7 +21,7 @@ _EPISODES, _LENGTH, _SEED = 120, 90, 0
 _WIDE, _HIGH = 61, 21
 
 
-def run_demo(output: Path) -> None:
+def run_demo(output: Path, *, force: bool = False) -> None:
     """Build a graph of synthetic episodes, save it, and plan one far query."""
     console = Console()
     console.print(
@@ -33,7 +33,7 @@ def run_demo(output: Path) -> None:
     )
     pricing = PricingCurve.fit(latents, waypoint_budget=8)
     graph = build_graph(latents, find_neighbours(latents), pricing)
-    save(graph, output, force=True)
+    save(graph, output, force=force)
     print_inspection(inspect_graph(graph), str(output))
 
     places = make_states(_EPISODES, _LENGTH, state_dim=2, seed=_SEED).reshape(-1, 2)

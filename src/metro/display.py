@@ -2,11 +2,13 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
+from threading import Timer
 
 from rich.console import Console
 from rich.progress import (
     BarColumn,
     Progress,
+    SpinnerColumn,
     TaskProgressColumn,
     TextColumn,
     TimeElapsedColumn,
@@ -18,6 +20,9 @@ from metro.inspection import Inspection
 from metro.itinerary import Leg, LegKind
 from metro.latents import Latents
 from metro.types import Progress as Report
+
+_PATIENCE = 1.0
+"""Seconds that a person waits without being told what for."""
 
 
 @contextmanager
@@ -49,6 +54,28 @@ def progress_bar(title: str) -> Iterator[Report]:
         yield report
 
 
+@contextmanager
+def spinner(title: str) -> Iterator[None]:
+    """Show ``title`` and the time on stderr, if the block takes over a second.
+
+    Nothing is drawn where stderr is not a terminal.
+    """
+    console = Console(stderr=True)
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
+    bar = Progress(*columns, console=console, transient=True)
+    bar.add_task(title, total=None)
+    timer = Timer(_PATIENCE, bar.start)
+    if console.is_interactive:
+        timer.start()
+    try:
+        yield
+    finally:
+        timer.cancel()
+        if console.is_interactive:
+            timer.join()  # or it might start what is stopped here
+            bar.stop()
+
+
 def print_inspection(figures: Inspection, name: str) -> None:
     """Print the figures of a graph as a table."""
     table = Table("", name, show_edge=False, pad_edge=False)
@@ -58,15 +85,19 @@ def print_inspection(figures: Inspection, name: str) -> None:
     Console().print(table)
 
 
-def print_journey(latents: Latents, start: int, goal: int, legs: list[Leg]) -> None:
+def print_journey(
+    latents: Latents,
+    start: int,
+    goal: int,
+    legs: list[Leg],
+    *,
+    held_out: int | None = None,
+) -> None:
     """Print the legs of a route, one a line."""
     console = Console()
     console.print(f"From {_place(latents, start)} to {_place(latents, goal)}")
     if not legs:
-        console.print(
-            "No route: no recorded frames lead there. A larger waypoint budget or "
-            "more episodes add bridges."
-        )
+        console.print(_no_route(latents, goal, held_out))
         return
     table = Table("leg", "", "gap", "frames", "total", show_edge=False, pad_edge=False)
     for column in table.columns[2:]:
@@ -113,7 +144,7 @@ def _inspection_rows(figures: Inspection) -> list[tuple[str, str]]:
             f"{figures.joined_pairs:.1%} (from {figures.joined_pairs_sources} frames)",
         ),
         ("Λ(d), latent gap", _curve({d: curve[d - 1] for d in shown})),
-        ("saturation at d", _curve({s.distance: s.median for s in figures.saturation})),
+        ("saturation at d", _saturation(figures)),
         ("memory", f"{total / 1e6:,.1f} MB: {_parts(figures.memory)}"),
     ]
     made_of = ", ".join(f"{key}: {value}" for key, value in figures.provenance.items())
@@ -121,8 +152,26 @@ def _inspection_rows(figures: Inspection) -> list[tuple[str, str]]:
 
 
 def _curve(points: dict[int, float]) -> str:
-    shown = [f"{place}: {value:.3g}" for place, value in points.items()]
-    return "  ".join(shown) or "one episode: nothing to compare with"
+    return "  ".join(f"{place}: {value:.3g}" for place, value in points.items())
+
+
+def _saturation(figures: Inspection) -> str:
+    if figures.num_episodes == 1:
+        return "one episode: nothing to compare with"
+    shown = _curve({point.distance: point.median for point in figures.saturation})
+    return shown or "none: frames of different episodes have a gap of 0 (collapsed?)"
+
+
+def _no_route(latents: Latents, goal: int, held_out: int | None) -> str:
+    if held_out is not None and int(latents.episode_of(goal)) == held_out:
+        return (
+            f"No route: episode {held_out}, which the goal is from, is held out, and "
+            f"no route of other episodes leads there."
+        )
+    return (
+        "No route: no recorded frames lead there. A larger waypoint budget or "
+        "more episodes add bridges."
+    )
 
 
 def _parts(memory: dict[str, int]) -> str:

@@ -6,8 +6,10 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from metro.cell_index import CellIndex
+from metro.kernels import has_numba
 from metro.latents import Latents
-from metro.neighbours import BruteForceIndex, NeighbourTable
+from metro.neighbours import NeighbourTable, make_index
 from metro.pricing import PricingCurve
 from metro.types import Costs, Frames, NeighbourIndex, Offsets
 
@@ -72,7 +74,10 @@ class FrameGraph:
     @cached_property
     def index(self) -> NeighbourIndex:
         """Answers which frames are nearest to a goal or an observation."""
-        return BruteForceIndex(self.latents)
+        kept = self.table.index
+        if kept is None or (isinstance(kept, CellIndex) and not has_numba()):
+            return make_index(self.latents)
+        return kept
 
     def bridges(self) -> tuple[NDArray[np.int64], NDArray[np.int64], Costs]:
         """Return (u, v, cost), each undirected bridge once, u < v, sorted."""

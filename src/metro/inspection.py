@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from metro.graph import FrameGraph
 from metro.saturation import Saturation, measure_saturation
-from metro.search import reachable_from
+from metro.sweep import reachable_from
 
 _SOURCES = 256
 """Frames that the share of joined pairs is estimated from, in a larger graph."""

@@ -9,10 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from metro._checks import require_finite
 from metro.errors import GraphError, LatentsError
 from metro.types import Offsets, Rows, Vector
-
-_CHECK_ROWS = 65_536
 
 
 @dataclass(frozen=True, eq=False)
@@ -20,7 +19,9 @@ class Latents:
     """Encoded frames of all episodes: the vertices of the graph.
 
     Any real array is taken; it is kept as contiguous float32 and read-only. All
-    frames of an episode are vertices.
+    frames of an episode are vertices. Rows that are contiguous float32 already are
+    not copied: do not change that array afterwards, the digest and every table made
+    from it would be wrong.
 
     Paper: Sec. 5.1. Decision: D7.
 
@@ -37,7 +38,7 @@ class Latents:
     def __post_init__(self) -> None:
         z = _as_rows(self.z)
         offsets = _as_offsets(self.episode_offsets, len(z))
-        _require_finite(z)
+        require_finite(z)
         object.__setattr__(self, "z", _read_only(z))
         object.__setattr__(self, "episode_offsets", _read_only(offsets))
 
@@ -49,7 +50,16 @@ class Latents:
         provenance: Mapping[str, Any] | None = None,
     ) -> "Latents":
         """Return the latents of a list of episodes, each ``[L_m, D]``."""
-        arrays = [np.asarray(episode) for episode in episodes]
+        if isinstance(episodes, np.ndarray) and episodes.ndim == 2:
+            raise LatentsError(
+                f"from_episodes takes a list of arrays [steps, D], one an episode; got "
+                f"one array of shape {episodes.shape}. For one episode give [rows], "
+                f"for rows of many Latents(rows, episode_offsets)."
+            )
+        arrays = [
+            _as_array(f"Episode {number}", episode)
+            for number, episode in enumerate(episodes)
+        ]
         if not arrays:
             raise LatentsError("The corpus is empty: got 0 episodes, need at least 1.")
         for number, array in enumerate(arrays):
@@ -152,7 +162,7 @@ class Latents:
 
     def require_vector(self, name: str, vector: ArrayLike) -> Vector:
         """Return a read-only copy of a goal or observation, its values untouched."""
-        given = np.asarray(vector)
+        given = _as_array(name, vector)
         if given.shape != (self.dim,):
             raise LatentsError(
                 f"{name} must have shape ({self.dim},), got {given.shape}."
@@ -170,7 +180,7 @@ class Latents:
 
 def offsets_from_lengths(lengths: ArrayLike) -> Offsets:
     """Return ``[M + 1]`` offsets for ``[M]`` episode lengths."""
-    lengths = np.asarray(lengths)
+    lengths = _as_array("Episode lengths", lengths)
     if lengths.ndim != 1 or not np.issubdtype(lengths.dtype, np.integer):
         raise LatentsError(
             f"Episode lengths must be a 1-d array of integers, "
@@ -190,8 +200,17 @@ def _real_dtype(name: str, array: NDArray[Any]) -> type[np.floating[Any]]:
     return np.float32 if array.dtype in (np.float32, np.float16) else np.float64
 
 
+def _as_array(name: str, given: ArrayLike) -> NDArray[Any]:
+    try:
+        return np.asarray(given)
+    except ValueError as error:  # NumPy makes no array of lists of several lengths
+        raise LatentsError(
+            f"{name} must be one array, got lists of different lengths."
+        ) from error
+
+
 def _as_rows(z: ArrayLike) -> Rows:
-    given = np.asarray(z)
+    given = _as_array("Latents", z)
     if given.ndim != 2 or given.shape[1] == 0:
         raise LatentsError(f"Latents must have shape [N, D], got {given.shape}.")
     if len(given) == 0:
@@ -202,7 +221,7 @@ def _as_rows(z: ArrayLike) -> Rows:
 
 
 def _as_offsets(offsets: ArrayLike, num_frames: int) -> Offsets:
-    given = np.asarray(offsets)
+    given = _as_array("episode_offsets", offsets)
     if given.ndim != 1 or given.dtype.kind not in "iu" or len(given) < 2:
         raise LatentsError(
             f"episode_offsets must be [M + 1] integers with M >= 1, "
@@ -222,20 +241,6 @@ def _as_offsets(offsets: ArrayLike, num_frames: int) -> Offsets:
             f"({len(short)} such of {len(kept) - 1})."
         )
     return kept
-
-
-def _require_finite(z: Rows) -> None:
-    wrong, first = 0, -1
-    for start in range(0, len(z), _CHECK_ROWS):
-        bad = ~np.isfinite(z[start : start + _CHECK_ROWS]).all(axis=1)
-        if first < 0 and bad.any():
-            first = start + int(np.argmax(bad))
-        wrong += int(np.count_nonzero(bad))
-    if wrong:
-        raise LatentsError(
-            f"{wrong} of {len(z)} latents have NaN or infinite values (in float32), "
-            f"the first in row {first}. Re-encode those frames or drop the episodes."
-        )
 
 
 def _read_only(array: NDArray[Any]) -> NDArray[Any]:

@@ -1,14 +1,18 @@
 """The exact nearest frames of other episodes, for every frame, a goal or an entry."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from metro.cell_index import CellIndex
 from metro.errors import GraphError
 from metro.gaps import gaps_of_pairs
+from metro.kernels import has_numba
 from metro.latents import Latents, is_integer
+from metro.shards import Shards
 from metro.types import Frames, Gaps, NeighbourIndex, Progress, Vector
 
 NO_FRAME = -1
@@ -16,6 +20,12 @@ NO_FRAME = -1
 
 NO_EPISODE = -1
 """Excludes nothing from a query."""
+
+SMALL = 2_048
+"""Frames below which grouping them costs more than it saves."""
+
+_LARGEST, _LEAST_SPREAD = 1e15, 1e-10
+"""Within these, no square that matters leaves the range of float32."""
 
 _BLOCK_CELLS = 1 << 24
 """Approximate squared gaps held at once: 64 MiB of float32."""
@@ -34,11 +44,13 @@ class NeighbourTable:
         frame: ``[N, K]`` int32 by ascending gap, ties by lower frame; -1: none.
         gap: ``[N, K]`` float64 latent distance; ``inf`` where there is none.
         latents_digest: Digest of the corpus that the table was made for.
+        index: What answered, to be asked for goals and entries too; None: not kept.
     """
 
     frame: Frames
     gap: Gaps
     latents_digest: str
+    index: NeighbourIndex | None = field(default=None, repr=False)
 
     @property
     def num_frames(self) -> int:
@@ -67,26 +79,64 @@ class NeighbourTable:
 
 
 def find_neighbours(
-    latents: Latents, num_neighbours: int = 4, *, progress: Progress | None = None
+    latents: Latents,
+    num_neighbours: int = 4,
+    *,
+    workers: int | None = None,
+    progress: Progress | None = None,
+    checkpoint: str | Path | None = None,
 ) -> NeighbourTable:
     """Return the exact nearest frames of other episodes, for every frame.
 
-    Paper: Eq. 4. Decision: D1.
+    Paper: Eq. 4. Decision: D1, D10.
 
     Args:
         latents: The corpus.
         num_neighbours: k of the paper.
+        workers: Threads; None: one a core. The result is the same for any number.
         progress: Called with (done, total) frames.
+        checkpoint: A directory for finished rows. If this run is interrupted, the next
+            one with the same directory goes on from there; it is removed at the end.
     """
     if not is_integer(num_neighbours) or num_neighbours < 1:
         raise GraphError(
             f"num_neighbours must be a whole number of at least 1, "
             f"got {num_neighbours!r}."
         )
-    index = BruteForceIndex(latents)
-    episodes = latents.episode_of(np.arange(latents.num_frames))
-    frame, gap = index.nearest(latents.z, num_neighbours, episodes, progress=progress)
-    return NeighbourTable(_frozen(frame), _frozen(gap), latents.digest)
+    index = make_index(latents, workers=workers)
+    if isinstance(index, BruteForceIndex):
+        episodes = latents.episode_of(np.arange(latents.num_frames))
+        found = index.nearest(latents.z, num_neighbours, episodes, progress=progress)
+    else:
+        shards = None
+        if checkpoint is not None:
+            key = f"{latents.digest} k={num_neighbours}"
+            shards = Shards(Path(checkpoint), key)
+        found = index.table(num_neighbours, progress=progress, shards=shards)
+        if shards is not None:
+            shards.remove()
+    frame, gap = (_frozen(array) for array in found)
+    return NeighbourTable(frame, gap, latents.digest, index)
+
+
+def make_index(
+    latents: Latents, *, workers: int | None = None
+) -> "BruteForceIndex | CellIndex":
+    """Return the index that suits a corpus: cells, or brute force for a small one.
+
+    Cells are compiled by Numba; without it, or where squares leave float32's range,
+    brute force answers the same, slower.
+    """
+    if latents.num_frames < SMALL or not _fits_float32(latents) or not has_numba():
+        return BruteForceIndex(latents)
+    return CellIndex(latents, workers=workers)
+
+
+def _fits_float32(latents: Latents) -> bool:
+    largest = max(float(latents.z.max()), -float(latents.z.min()))
+    sample = latents.z[:: max(1, latents.num_frames // 4096)]
+    spread = float(sample.std(axis=0, dtype=np.float64).max())
+    return largest < _LARGEST and (spread == 0 or spread > _LEAST_SPREAD)
 
 
 def nearest_frames(

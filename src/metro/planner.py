@@ -10,7 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 from metro.errors import GraphError
 from metro.gaps import squared_gaps
 from metro.neighbours import nearest_frames
-from metro.search import AT_GOAL, Routes, reachable_from, routes_to_frame
+from metro.search import AT_GOAL, Routes, routes_to_frame
+from metro.sweep import reachable_from
 from metro.types import Costs, Gaps, Vector
 
 NoRoute = Literal["nearest", "reachable"]
@@ -24,7 +25,7 @@ class SubGoalKind(Enum):
     GOAL_IN_REACH = "goal_in_reach"
     """J(z_obs) <= H: the goal itself."""
     NEAREST_TO_GOAL = "nearest_to_goal"
-    """No route; a recorded frame that is nearer to the goal than we are."""
+    """No route; a recorded frame nearer to the goal, or on the way to one."""
     GOAL_NO_ROUTE = "goal_no_route"
     """No route, and no frame brings us nearer: the goal itself."""
 
@@ -83,7 +84,7 @@ class MetroPlanner:
             raise GraphError(
                 f'no_route must be "nearest" or "reachable", got {no_route!r}.'
             )
-        self.routes = routes
+        self.routes = routes.complete()
         self.no_route = no_route
 
     def __call__(self, observed: ArrayLike) -> SubGoal:
@@ -120,7 +121,7 @@ class MetroPlanner:
         if nearest is None:
             return self._goal_itself()
         price = entries.prices[frames == nearest][0]
-        return self._recorded(nearest, nearest, float(price), 0, (nearest,))
+        return self._recorded((nearest,), float(price))
 
     def _towards_reachable(self, observed: Vector, entries: _Entries) -> SubGoal:
         routes = self.routes
@@ -131,9 +132,8 @@ class MetroPlanner:
             return self._goal_itself()
         step = _follow(routes_to_frame(routes, nearest), entries)
         assert step is not None  # it was found by going there
-        frame = nearest if step.frame is None else step.frame
-        entry = step.path[0]
-        return self._recorded(frame, entry, step.spent, step.hops, step.path)
+        # Arriving there is no further hop: the frame itself is what was sought.
+        return self._recorded(step.path, step.spent)
 
     def _nearer_to_goal(
         self, observed: Vector, frames: NDArray[np.int64]
@@ -159,12 +159,17 @@ class MetroPlanner:
             path=(),
         )
 
-    def _recorded(
-        self, frame: int, entry: int, spent: float, hops: int, path: tuple[int, ...]
-    ) -> SubGoal:
-        latent = self.routes.graph.latents.z[frame]
-        kind = SubGoalKind.NEAREST_TO_GOAL
-        return SubGoal(kind, frame, latent, np.inf, entry, spent, hops, path)
+    def _recorded(self, path: tuple[int, ...], spent: float) -> SubGoal:
+        return SubGoal(
+            kind=SubGoalKind.NEAREST_TO_GOAL,
+            frame=path[-1],
+            latent=self.routes.graph.latents.z[path[-1]],
+            cost_to_go=np.inf,
+            entry=path[0],
+            spent=spent,
+            hops=len(path) - 1,
+            path=path,
+        )
 
 
 def _follow(routes: Routes, entries: _Entries) -> SubGoal | None:

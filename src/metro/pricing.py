@@ -111,15 +111,16 @@ def gaps_in_episodes(latents: Latents, separation: int) -> Gaps:
     return np.asarray(gaps[same])
 
 
-def _check_fit(latents: Latents, waypoint_budget: Any, quantile: float) -> None:
+def _check_fit(latents: Latents, waypoint_budget: Any, quantile: Any) -> None:
     longest = int(latents.episode_lengths.max())
     if not is_integer(waypoint_budget) or not 1 <= waypoint_budget < longest:
         raise PricingError(
             f"waypoint_budget must be a whole number of frames, at least 1 and below "
             f"the longest episode ({longest} frames), got {waypoint_budget!r}."
         )
-    if not 0 <= quantile <= 1:
-        raise PricingError(f"quantile must be in [0, 1], got {quantile!r}.")
+    is_number = is_integer(quantile) or isinstance(quantile, float | np.floating)
+    if not is_number or not 0 <= quantile <= 1:
+        raise PricingError(f"quantile must be a number in [0, 1], got {quantile!r}.")
 
 
 def _first_wrong(gaps: NDArray[np.float64]) -> float:

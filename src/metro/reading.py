@@ -1,13 +1,16 @@
 """Latents from the files people have: ``.npz``, ``.npy``, HDF5, ``.latents``."""
 
+import zlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
-from zipfile import BadZipFile
+from zipfile import BadZipFile, is_zipfile
 
 import numpy as np
 from numpy.typing import NDArray
 
+from metro._arrays import HEADER_ERRORS, one_line
+from metro._places import find, resolve, told
 from metro.errors import LatentsError, MissingExtra, StorageError
 from metro.graph import FrameGraph
 from metro.latents import Latents, offsets_from_lengths
@@ -16,6 +19,9 @@ from metro.storage import load
 ROW_NAMES = ("z", "latents", "embeddings", "emb")
 LENGTH_NAMES = ("episode_lengths", "ep_len", "lengths")
 OFFSET_NAMES = ("episode_offsets", "offsets")
+
+_ARCHIVE_ERRORS = (BadZipFile, RuntimeError, zlib.error)
+"""What zipfile raises at damage; RuntimeError at what looks encrypted or foreign."""
 
 
 def read_latents(path: str | Path, episode_lengths: str | None = None) -> Latents:
@@ -29,10 +35,12 @@ def read_latents(path: str | Path, episode_lengths: str | None = None) -> Latent
             a ``.npy`` or text file of one length an episode.
     """
     path = Path(path)
-    if not path.exists():
+    with told(f"{path} cannot be read"):
+        place = find(resolve(path))
+    if place is None:
         raise StorageError(f"{path} does not exist.")
-    if path.is_dir():
-        return _from_artefact(path)
+    if place.is_dir():
+        return _from_artefact(path, episode_lengths)
     readers = {".npz": _read_npz, ".npy": _read_npy, ".h5": _read_h5, ".hdf5": _read_h5}
     if path.suffix not in readers:
         raise StorageError(
@@ -41,19 +49,31 @@ def read_latents(path: str | Path, episode_lengths: str | None = None) -> Latent
         )
     try:
         columns = readers[path.suffix](path)
-    except (OSError, ValueError, EOFError, BadZipFile) as error:
-        raise StorageError(f"{path} cannot be read: {error}") from error
+    except (*HEADER_ERRORS, *_ARCHIVE_ERRORS) as error:
+        raise StorageError(f"{path} cannot be read: {one_line(error)}") from error
     rows = _pick(path, columns, ROW_NAMES)
+    if rows.ndim != 2:
+        raise LatentsError(f"{path}: rows must have shape [N, D], got {rows.shape}.")
     offsets = _offsets(path, columns, episode_lengths, len(rows))
     return Latents(rows, offsets, {"latents": path.name})
 
 
-def _from_artefact(path: Path) -> Latents:
-    artefact = load(path)
+def _from_artefact(path: Path, episode_lengths: str | None) -> Latents:
+    """Return the latents of a directory of ours, its digests checked.
+
+    They stand for the check of every value that other files go through.
+    """
+    if episode_lengths is not None:
+        raise LatentsError(
+            f"{path} says itself where episodes end; give no --episode-lengths with it."
+        )
+    artefact = load(path, verify=True)
     return artefact.latents if isinstance(artefact, FrameGraph) else artefact
 
 
 def _read_npz(path: Path) -> dict[str, NDArray[Any]]:
+    if not is_zipfile(path):
+        raise BadZipFile("it is no .npz archive")
     with path.open("rb") as stream, np.load(stream, allow_pickle=False) as archive:
         known = ROW_NAMES + LENGTH_NAMES + OFFSET_NAMES
         return {
@@ -75,7 +95,13 @@ def _read_h5(path: Path) -> dict[str, NDArray[Any]]:
         ) from error
     known = ROW_NAMES + LENGTH_NAMES + OFFSET_NAMES
     with h5py.File(path, "r") as file:
-        return {name: file[name][()] if name in known else np.empty(0) for name in file}
+        for name in known:
+            if name in file and not isinstance(file[name], h5py.Dataset):
+                raise ValueError(f"{name} is a group, not a dataset")
+        return {
+            name: np.asarray(file[name][()]) if name in known else np.empty(0)
+            for name in file
+        }
 
 
 def _pick(
@@ -104,14 +130,15 @@ def _offsets(
     for name in LENGTH_NAMES:
         if name in columns:
             return offsets_from_lengths(columns[name])
-    raise LatentsError(
-        f"{path} does not say where episodes end. Add one of "
-        f"{', '.join(LENGTH_NAMES + OFFSET_NAMES)} to it, or give --episode-lengths."
-    )
+    cure = "Give --episode-lengths."
+    if path.suffix != ".npy":
+        names = ", ".join(LENGTH_NAMES + OFFSET_NAMES)
+        cure = f"Add one of {names} to it, or give --episode-lengths."
+    raise LatentsError(f"{path} does not say where episodes end. {cure}")
 
 
 def _given_lengths(given: str, num_rows: int) -> NDArray[np.int64]:
-    if given.isdigit():
+    if given.isdecimal():
         length = int(given)
         if length < 1 or num_rows % length:
             raise LatentsError(
@@ -122,5 +149,7 @@ def _given_lengths(given: str, num_rows: int) -> NDArray[np.int64]:
         if given.endswith(".npy"):
             return np.asarray(np.load(given, allow_pickle=False))
         return np.loadtxt(given, dtype=np.int64, ndmin=1)
-    except (OSError, ValueError) as error:
-        raise StorageError(f"{given} holds no episode lengths: {error}") from error
+    except HEADER_ERRORS as error:
+        raise StorageError(
+            f"{given} holds no episode lengths: {one_line(error)}"
+        ) from error

@@ -1,25 +1,38 @@
 """The backward search: from a goal, the cheapest route from every frame."""
 
-from collections.abc import Iterator
+import os
+from collections.abc import Iterable, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
+from functools import partial
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from metro.graph import TEMPORAL_COST, FrameGraph
-from metro.neighbours import nearest_frames
-from metro.types import Costs, Frames, Vector
+from metro.errors import GraphError
+from metro.graph import FrameGraph
+from metro.latents import is_integer
+from metro.neighbours import NO_EPISODE, NO_FRAME
+from metro.sweep import AT_GOAL, NO_ROUTE, Frontier, frozen, sweep
+from metro.types import Costs, Frames, Gaps, Progress, Vector
 
-AT_GOAL = -1
-"""Successor of a frame whose next hop is the goal itself."""
-
-NO_ROUTE = -2
-"""Successor of a frame that cannot reach the goal."""
+__all__ = [
+    "AT_GOAL",
+    "NO_ROUTE",
+    "Frontier",
+    "Routes",
+    "find_routes",
+    "find_routes_many",
+    "routes_to_frame",
+]
 
 
 @dataclass(frozen=True, eq=False)
 class Routes:
     """The cost-to-go of every frame and where to go next, for one goal.
+
+    A search that was told to stop early is not complete: frames that it had not
+    settled by then have cost ``inf`` and no route until `complete` is called.
 
     Paper: Eq. 6.
 
@@ -29,6 +42,7 @@ class Routes:
         held_out: The episode that was left out, or None.
         cost_to_go: ``[N]`` J(u) in frames; ``inf``: no route.
         successor: ``[N]`` succ(u): a frame, `AT_GOAL` or `NO_ROUTE`.
+        frontier: Where a search that stopped early goes on, or None.
     """
 
     graph: FrameGraph
@@ -36,6 +50,22 @@ class Routes:
     held_out: int | None
     cost_to_go: Costs
     successor: Frames
+    frontier: Frontier | None = None
+
+    @property
+    def is_complete(self) -> bool:
+        """Whether every frame that has a route is settled."""
+        return self.frontier is None
+
+    def complete(self) -> "Routes":
+        """Return the routes of all frames, going on where the search stopped."""
+        if self.frontier is None:
+            return self
+        cost_to_go, successor = self.cost_to_go.copy(), self.successor.copy()
+        found = sweep(
+            self.graph, self.frontier, self.held_out, known=(cost_to_go, successor)
+        )
+        return Routes(self.graph, self.goal, self.held_out, *found)
 
     def route(self, frame: int) -> list[int]:
         """Return the frames from ``frame`` to the last one before the goal.
@@ -51,7 +81,11 @@ class Routes:
 
 
 def find_routes(
-    graph: FrameGraph, goal: ArrayLike, *, held_out: int | None = None
+    graph: FrameGraph,
+    goal: ArrayLike,
+    *,
+    held_out: int | None = None,
+    until: ArrayLike | None = None,
 ) -> Routes:
     """Return the cheapest route to ``goal`` from every frame.
 
@@ -65,14 +99,56 @@ def find_routes(
         graph: The graph; many goals and threads may share it.
         goal: ``[D]`` the latent to reach.
         held_out: m*, an episode to leave out, or None.
+        until: Frames, at least one: stop as soon as all of them are settled; see
+            `Routes.complete`. A frame without a route is never settled, so that the
+            search goes on to the end.
     """
     goal = graph.latents.require_vector("goal", goal)
     if held_out is not None:
         held_out = graph.latents.require_episode("held_out", held_out)
-    frames, gaps = nearest_frames(graph.index, goal, graph.num_neighbours, held_out)
-    near = gaps <= graph.pricing.radius
-    seeds, costs = frames[near].astype(np.int64), graph.pricing.price(gaps[near])
-    return Routes(graph, goal, held_out, *_search(graph, seeds, costs, held_out))
+    targets = None if until is None else _require_frames(graph, until)
+    (seeds,) = _seeds(graph, [goal], [held_out])
+    return Routes(graph, goal, held_out, *sweep(graph, seeds, held_out, targets))
+
+
+def find_routes_many(
+    graph: FrameGraph,
+    goals: Iterable[ArrayLike],
+    *,
+    held_out: Sequence[int | None] | None = None,
+    workers: int | None = None,
+    progress: Progress | None = None,
+) -> list[Routes]:
+    """Return what `find_routes` returns for each goal, searched in parallel.
+
+    The result holds J and succ of every frame for every goal: 12 bytes each.
+
+    Paper: Eq. 6, Alg. 1. Decision: D4, D8.
+
+    Args:
+        graph: The graph.
+        goals: ``[G, D]`` the latents to reach.
+        held_out: ``[G]`` the episode that each goal leaves out, or None.
+        workers: Threads; None: one a processor.
+        progress: Called with (done, total) goals.
+    """
+    vectors = [graph.latents.require_vector("goal", goal) for goal in goals]
+    masks = _require_masks(graph, held_out, len(vectors))
+    if workers is not None and (not is_integer(workers) or workers < 1):
+        raise GraphError(
+            f"workers must be a whole number of at least 1, got {workers!r}."
+        )
+    if not vectors:
+        return []
+    seeds = _seeds(graph, vectors, masks)
+    found: list[Routes] = []
+    with ThreadPoolExecutor(workers or os.cpu_count()) as pool:
+        for answer in pool.map(partial(sweep, graph), seeds, masks):
+            goal, mask = vectors[len(found)], masks[len(found)]
+            found.append(Routes(graph, goal, mask, *answer))
+            if progress is not None:
+                progress(len(found), len(vectors))
+    return found
 
 
 def routes_to_frame(routes: Routes, frame: int) -> Routes:
@@ -80,120 +156,54 @@ def routes_to_frame(routes: Routes, frame: int) -> Routes:
 
     The frame itself costs nothing and has `AT_GOAL` as successor.
     """
-    found = _search(routes.graph, np.array([frame]), np.zeros(1), routes.held_out)
+    seed = _frontier(np.array([frame]), np.zeros(1))
+    cost_to_go, successor, _ = sweep(routes.graph, seed, routes.held_out)
     goal = routes.graph.latents.z[frame]
-    return replace(routes, goal=goal, cost_to_go=found[0], successor=found[1])
-
-
-def reachable_from(
-    graph: FrameGraph, frames: NDArray[np.int64], *, held_out: int | None = None
-) -> NDArray[np.bool_]:
-    """Return ``[N]`` whether a route leads from any of ``frames`` to each frame."""
-    reached = np.zeros(graph.num_frames, dtype=np.bool_)
-    if held_out is not None:  # never entered, because it seems reached already
-        reached[graph.latents.rows_of(held_out)] = True
-    last = np.zeros(graph.num_frames, dtype=np.bool_)
-    last[graph.latents.episode_offsets[1:] - 1] = True
-    front = frames
-    while len(front):
-        reached[front] = True
-        _, others, _ = _bridges_of(graph, front)
-        front = np.unique(np.concatenate([front[~last[front]] + 1, others]))
-        front = front[~reached[front]]
-    if held_out is not None:
-        reached[graph.latents.rows_of(held_out)] = False
-    return reached
-
-
-def _search(
-    graph: FrameGraph, seeds: NDArray[np.int64], costs: Costs, held_out: int | None
-) -> tuple[Costs, Frames]:
-    """Settle frames in buckets one frame wide.
-
-    Every edge costs at least one frame, so frames whose J lies in [i, i + 1) cannot
-    improve one another: a bucket is final when its turn comes, and no heap is needed.
-    """
-    cost_to_go = np.full(graph.num_frames, np.inf)
-    successor = np.full(graph.num_frames, NO_ROUTE, dtype=np.int32)
-    if held_out is not None:  # nothing is below -inf: the episode is never entered
-        cost_to_go[graph.latents.rows_of(held_out)] = -np.inf
-    cost_to_go[seeds], successor[seeds] = costs, AT_GOAL
-    buckets: dict[int, list[NDArray[np.int64]]] = {}
-    _file(buckets, seeds, costs)
-    while buckets:
-        number = min(buckets)
-        filed = np.unique(np.concatenate(buckets.pop(number)))
-        settled = filed[np.floor(cost_to_go[filed]) == number]
-        improved = _relax(graph, settled, cost_to_go, successor)
-        _file(buckets, improved, cost_to_go[improved])
-    cost_to_go[cost_to_go == -np.inf] = np.inf
-    cost_to_go.setflags(write=False)
-    successor.setflags(write=False)
-    return cost_to_go, successor
-
-
-def _relax(
-    graph: FrameGraph,
-    settled: NDArray[np.int64],
-    cost_to_go: Costs,
-    successor: Frames,
-) -> NDArray[np.int64]:
-    """Offer every settled frame to those that lead to it; return who got cheaper."""
-    v, u, cost = _edges_into(graph, settled)
-    offer = cost_to_go[v] + cost
-    order = np.lexsort((v, offer, u))
-    v, u, offer = v[order], u[order], offer[order]
-    best = np.ones(len(u), dtype=np.bool_)
-    best[1:] = u[1:] != u[:-1]
-    v, u, offer = v[best], u[best], offer[best]
-    cheaper = offer < cost_to_go[u]
-    lower = (offer == cost_to_go[u]) & (v < successor[u])
-    taken = cheaper | lower
-    cost_to_go[u[taken]], successor[u[taken]] = offer[taken], v[taken]
-    return u[cheaper]
-
-
-def _edges_into(
-    graph: FrameGraph, frames: NDArray[np.int64]
-) -> tuple[NDArray[np.int64], NDArray[np.int64], Costs]:
-    """Return all edges u → v into ``frames`` as (v, u, cost)."""
-    starts = graph.latents.episode_offsets
-    ridden = frames[starts[graph.latents.episode_of(frames)] != frames]
-    v, u, cost = _bridges_of(graph, frames)
-    return (
-        np.concatenate([ridden, v]),
-        np.concatenate([ridden - 1, u]),
-        np.concatenate([np.full(len(ridden), TEMPORAL_COST), cost]),
+    return replace(
+        routes, goal=goal, cost_to_go=cost_to_go, successor=successor, frontier=None
     )
 
 
-def _bridges_of(
-    graph: FrameGraph, frames: NDArray[np.int64]
-) -> tuple[NDArray[np.int64], NDArray[np.int64], Costs]:
-    """Return all bridges at ``frames`` as (frame, other end, cost)."""
-    starts = graph.bridge_offsets[frames]
-    counts = graph.bridge_offsets[frames + 1] - starts
-    ends = np.cumsum(counts)
-    within = np.arange(counts.sum()) - np.repeat(ends - counts, counts)
-    picked = np.repeat(starts, counts) + within
-    others = graph.bridge_frame[picked].astype(np.int64)
-    return np.repeat(frames, counts), others, graph.bridge_cost[picked]
+def _require_masks(
+    graph: FrameGraph, held_out: Sequence[int | None] | None, num_goals: int
+) -> list[int | None]:
+    if held_out is None:
+        return [None] * num_goals
+    if len(held_out) != num_goals:
+        raise GraphError(
+            f"held_out must name an episode or None for each goal: "
+            f"got {len(held_out)} for {num_goals} goals."
+        )
+    return [
+        None if m is None else graph.latents.require_episode("held_out", m)
+        for m in held_out
+    ]
 
 
-def _file(
-    buckets: dict[int, list[NDArray[np.int64]]],
-    frames: NDArray[np.int64],
-    costs: Costs,
-) -> None:
-    """Put each frame into the bucket of its cost."""
-    for number, group in _groups(np.floor(costs).astype(np.int64), frames):
-        buckets.setdefault(number, []).append(group)
+def _require_frames(graph: FrameGraph, until: ArrayLike) -> NDArray[np.int64]:
+    frames = np.atleast_1d(np.asarray(until))
+    if frames.size == 0:
+        raise GraphError("until must name at least 1 frame, got 0.")
+    for frame in (frames.min(), frames.max()):
+        graph.latents.require_frame("until", frame.item())
+    return frozen(frames.ravel().astype(np.int64))
 
 
-def _groups(
-    numbers: NDArray[np.int64], frames: NDArray[np.int64]
-) -> Iterator[tuple[int, NDArray[np.int64]]]:
-    order = np.argsort(numbers, kind="stable")
-    starts = np.flatnonzero(np.diff(numbers[order], prepend=-1))
-    for group in np.split(order, starts)[1:]:
-        yield int(numbers[group[0]]), frames[group]
+def _seeds(
+    graph: FrameGraph, goals: Sequence[Vector], held_out: Sequence[int | None]
+) -> list[Frontier]:
+    """Return the frames that each goal is linked to, and their prices."""
+    queries = np.stack(goals)
+    excluded = np.array([NO_EPISODE if m is None else m for m in held_out])
+    frames, gaps = graph.index.nearest(queries, graph.num_neighbours, excluded)
+    return [_links(graph, *found) for found in zip(frames, gaps, strict=True)]
+
+
+def _links(graph: FrameGraph, frames: Frames, gaps: Gaps) -> Frontier:
+    near = (frames != NO_FRAME) & (gaps <= graph.pricing.radius)
+    return _frontier(frames[near].astype(np.int64), graph.pricing.price(gaps[near]))
+
+
+def _frontier(frames: NDArray[np.int64], costs: Costs) -> Frontier:
+    successors = np.full(len(frames), AT_GOAL, dtype=np.int32)
+    return Frontier(frozen(frames), frozen(costs), frozen(successors))

@@ -4,14 +4,16 @@ Written whole or not at all, opened by memory map, never pickled. The layout is
 described in ``docs/graph-format.md``.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from numpy.typing import NDArray
 
-from metro._arrays import load_arrays, read_manifest, write_directory
+from metro._arrays import read_directory, write_directory
+from metro._checks import CELL, LAYOUT, check_bridge_sizes, check_layout
+from metro.cell_index import CellIndex
 from metro.errors import MetroError, StorageError
 from metro.graph import FrameGraph
 from metro.latents import Latents
@@ -28,6 +30,7 @@ class _Kind:
     name: str
     version: int
     type: type
+    arrays: Iterable[str]
     to_arrays: Callable[[Any], tuple[Arrays, Mapping[str, Any]]]
     from_arrays: Callable[[Arrays, Mapping[str, Any], Mapping[str, Any]], Any]
     rebuild: str
@@ -48,6 +51,7 @@ def save(
     for kind in _KINDS.values():
         if isinstance(artefact, kind.type):
             arrays, contents = kind.to_arrays(artefact)
+            check_layout(arrays, kind.arrays)
             manifest = {"format": kind.name, "version": kind.version, **contents}
             write_directory(Path(path), manifest, arrays, force=force)
             return
@@ -63,26 +67,36 @@ def load(path: str | Path, *, verify: bool = False) -> Any:
         path: A directory written by `save`.
         verify: Read everything and check its digests, not only sizes.
     """
-    place, manifest = read_manifest(Path(path))
+    path = Path(path)
+
+    def check(manifest: Mapping[str, Any]) -> None:
+        _kind_of(path, manifest)
+
+    manifest, arrays = read_directory(path, check, verify=verify)
+    kind = _kind_of(path, manifest)
+    try:
+        check_layout(arrays, [*kind.arrays, *arrays])
+        return kind.from_arrays(arrays, manifest["parameters"], manifest["provenance"])
+    except (KeyError, TypeError, ValueError, MetroError) as error:
+        raise StorageError(
+            f"{path} does not hold together ({error}). Make it anew: {kind.rebuild}"
+        ) from error
+
+
+def _kind_of(path: Path, manifest: Mapping[str, Any]) -> _Kind:
     kind = _KINDS.get(str(manifest.get("format")))
     if kind is None:
         raise StorageError(
             f"{path} holds {manifest.get('format')!r}, which this metro does not know. "
             f"It reads {', '.join(sorted(_KINDS))}."
         )
-    if manifest["version"] != kind.version:
+    if manifest.get("version") != kind.version:
         raise StorageError(
-            f"{path} has {kind.name} version {manifest['version']}; this metro reads "
-            f"{kind.version}. Install the metro-wm that wrote it "
+            f"{path} has {kind.name} version {manifest.get('version')}; this metro "
+            f"reads {kind.version}. Install the metro-wm that wrote it "
             f"({manifest.get('metro')}), or make it anew: {kind.rebuild}"
         )
-    arrays = load_arrays(place, manifest, verify=verify)
-    try:
-        return kind.from_arrays(arrays, manifest["parameters"], manifest["provenance"])
-    except (KeyError, TypeError, MetroError) as error:
-        raise StorageError(
-            f"{path} does not hold together ({error}). Make it anew: {kind.rebuild}"
-        ) from error
+    return kind
 
 
 def _latents_to_arrays(latents: Latents) -> tuple[Arrays, Mapping[str, Any]]:
@@ -117,23 +131,40 @@ def _graph_to_arrays(graph: FrameGraph) -> tuple[Arrays, Mapping[str, Any]]:
         "bridge_frame": graph.bridge_frame,
         "bridge_cost": graph.bridge_cost,
     }
-    return everything, {**contents, "parameters": parameters}
+    return {**everything, **_cells_to_arrays(graph)}, {
+        **contents,
+        "parameters": parameters,
+    }
+
+
+def _cells_to_arrays(graph: FrameGraph) -> Arrays:
+    """Return the arrays of the index, so that a loaded graph need not make it again."""
+    if not isinstance(graph.index, CellIndex):
+        return {}
+    return {CELL + name: array for name, array in graph.index.cells._asdict().items()}
 
 
 def _graph_from_arrays(
     arrays: Arrays, parameters: Mapping[str, Any], provenance: Mapping[str, Any]
 ) -> FrameGraph:
     latents = _latents_from_arrays(arrays, parameters, provenance)
+    cells = {
+        name.removeprefix(CELL): array
+        for name, array in arrays.items()
+        if name.startswith(CELL)
+    }
     table = NeighbourTable(
-        arrays["neighbour_frame"], arrays["neighbour_gap"], latents.digest
+        arrays["neighbour_frame"],
+        arrays["neighbour_gap"],
+        latents.digest,
+        CellIndex(latents, cells) if cells else None,
     )
     if table.num_frames != latents.num_frames or table.frame.shape != table.gap.shape:
         raise StorageError("table and latents differ in size")
-    offsets, frame = arrays["bridge_offsets"], arrays["bridge_frame"]
-    if len(offsets) != latents.num_frames + 1 or offsets[-1] != len(frame):
-        raise StorageError("bridges and latents differ in size")
-    pricing = PricingCurve(arrays["pricing_gaps"], parameters["quantile"])
-    return FrameGraph(latents, table, pricing, offsets, frame, arrays["bridge_cost"])
+    bridges = (arrays["bridge_offsets"], arrays["bridge_frame"], arrays["bridge_cost"])
+    check_bridge_sizes(*bridges, latents.num_frames)
+    pricing = PricingCurve(arrays["pricing_gaps"], float(parameters["quantile"]))
+    return FrameGraph(latents, table, pricing, *bridges)
 
 
 _KINDS = {
@@ -143,6 +174,7 @@ _KINDS = {
             name="metro-latents",
             version=1,
             type=Latents,
+            arrays=("z", "episode_offsets"),
             to_arrays=_latents_to_arrays,
             from_arrays=_latents_from_arrays,
             rebuild="encode the corpus again",
@@ -151,6 +183,7 @@ _KINDS = {
             name="metro-graph",
             version=1,
             type=FrameGraph,
+            arrays=[name for name in LAYOUT if not name.startswith(CELL)],
             to_arrays=_graph_to_arrays,
             from_arrays=_graph_from_arrays,
             rebuild="metro build LATENTS -o GRAPH.metro --force",

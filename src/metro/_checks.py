@@ -1,0 +1,140 @@
+"""What arrays must be, so that damage is told and not searched."""
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metro.errors import GraphError, LatentsError, StorageError
+from metro.types import Frames, Offsets, Rows
+
+LAYOUT = {
+    "z": ("float32", 2),
+    "episode_offsets": ("int64", 1),
+    "neighbour_frame": ("int32", 2),
+    "neighbour_gap": ("float64", 2),
+    "pricing_gaps": ("float64", 1),
+    "bridge_offsets": ("int64", 1),
+    "bridge_frame": ("int32", 1),
+    "bridge_cost": ("float64", 1),
+    "cell_frame": ("int32", 1),
+    "cell_offsets": ("int64", 1),
+    "cell_centres": ("float32", 2),
+    "cell_bases": ("float32", 3),
+    "cell_coordinates": ("float32", 3),
+    "cell_boxes": ("float32", 3),
+    "cell_reach": ("float32", 1),
+    "cell_radius": ("float32", 1),
+}
+"""Type and number of dimensions of every array that metro writes."""
+
+CELL = "cell_"
+"""How the names of the index's arrays start; a small corpus has none."""
+
+_CHECK_ROWS = 65_536
+_CHECK_ENTRIES = 1 << 22
+"""Entries looked at together: 32 MiB of int64."""
+
+
+def require_finite(z: Rows) -> None:
+    """Raise `LatentsError` if any row has a value that is not finite."""
+    wrong, first = 0, -1
+    for start in range(0, len(z), _CHECK_ROWS):
+        bad = ~np.isfinite(z[start : start + _CHECK_ROWS]).all(axis=1)
+        if first < 0 and bad.any():
+            first = start + int(np.argmax(bad))
+        wrong += int(np.count_nonzero(bad))
+    if wrong:
+        raise LatentsError(
+            f"{wrong} of {len(z)} latents have NaN or infinite values (in float32), "
+            f"the first in row {first}. Re-encode those frames or drop the episodes."
+        )
+
+
+def check_layout(arrays: Mapping[str, NDArray[Any]], names: Iterable[str]) -> None:
+    """Raise `StorageError` unless each named array has its type and dimensions."""
+    for name in names:
+        if name not in arrays:
+            raise StorageError(f"{name} is missing")
+        found = (arrays[name].dtype.name, arrays[name].ndim)
+        if found != LAYOUT[name]:
+            wanted, ndim = LAYOUT[name]
+            raise StorageError(
+                f"{name} must be a {ndim}-d array of {wanted}, "
+                f"got {found[1]}-d of {found[0]}"
+            )
+
+
+def check_bridge_sizes(
+    offsets: Offsets, frame: Frames, cost: NDArray[np.float64], num_frames: int
+) -> None:
+    """Raise `StorageError` if bridges cannot fit; reads the first and last offset."""
+    if len(offsets) != num_frames + 1 or len(frame) != len(cost):
+        raise StorageError("bridges and latents differ in size")
+    if offsets[0] != 0 or offsets[-1] != len(frame):
+        raise StorageError(
+            f"bridge_offsets must run from 0 to the {len(frame)} entries of "
+            f"bridge_frame, got {offsets[0]} to {offsets[-1]}"
+        )
+
+
+def check_bridges(
+    offsets: Offsets,
+    frame: Frames,
+    cost: NDArray[np.float64],
+    *,
+    num_frames: int,
+    waypoint_budget: int,
+) -> None:
+    """Raise `GraphError` unless a search can follow every bridge.
+
+    0 = offsets[0] ≤ ... ≤ offsets[N] = 2 B, every frame in [0, N), every cost in
+    [1, H]. Reads the arrays once, in blocks.
+    """
+    if len(offsets) != num_frames + 1 or offsets[0] != 0 or offsets[-1] != len(frame):
+        raise _damaged(f"bridge_offsets must be [N + 1], from 0 to {len(frame)}")
+    if len(cost) != len(frame):
+        raise _damaged(f"{len(frame)} bridges have {len(cost)} costs")
+    for start in range(0, num_frames, _CHECK_ENTRIES):
+        falls = np.diff(offsets[start : start + _CHECK_ENTRIES + 1]) < 0
+        if falls.any():
+            raise _damaged(f"bridge_offsets falls after {start + np.argmax(falls)}")
+    for start in range(0, len(frame), _CHECK_ENTRIES):
+        part = slice(start, start + _CHECK_ENTRIES)
+        _check_within("bridge_frame", start, frame[part], 0, num_frames - 1)
+        _check_within("bridge_cost", start, cost[part], 1, waypoint_budget)
+
+
+def _check_within(
+    name: str, start: int, block: NDArray[Any], least: int, most: int
+) -> None:
+    outside = ~((block >= least) & (block <= most))
+    if outside.any():
+        first = int(np.argmax(outside))
+        raise _damaged(
+            f"entry {start + first} of {name} is {block[first]}, "
+            f"not within [{least}, {most}]"
+        )
+
+
+def _damaged(what: str) -> GraphError:
+    return GraphError(
+        f"The graph is damaged: {what}. Load it with verify=True to see which file, "
+        f"and build it anew."
+    )
+
+
+def check_cells(cells: Mapping[str, NDArray[Any]], num_frames: int) -> None:
+    """Raise `GraphError` unless cells hold every frame once, in sizes that fit."""
+    frame, offsets = cells["frame"], cells["offsets"]
+    room = cells["coordinates"].shape[-1]
+    sizes = np.diff(offsets)
+    if offsets[0] != 0 or offsets[-1] != num_frames or len(frame) != num_frames:
+        raise _damaged(f"cell_offsets must run from 0 to {num_frames}")
+    if sizes.min() < 1 or sizes.max() > room or len(sizes) != len(cells["radius"]):
+        raise _damaged(f"every cell must hold 1 to {room} frames")
+    if not np.array_equal(
+        np.bincount(frame.clip(0), minlength=num_frames), np.ones(num_frames)
+    ):
+        raise _damaged("cell_frame must hold every frame once")

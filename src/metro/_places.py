@@ -1,0 +1,185 @@
+"""Where an artefact lies, and how one directory takes the place of another.
+
+A writer fills the hidden sibling ``.NAME.HOST.PID.RANDOM`` (the new directory, complete
+once it has a manifest). To replace, it renames NAME to the same name with ``.old``,
+then the new directory to NAME, and deletes the old one. Killed between the renames, it
+leaves the old and the complete new directory but no NAME: only then is the old one
+read. The second rename takes the new directory away, so that from there on the old one
+is rubbish, and deleting NAME deletes it for good.
+"""
+
+import os
+import re
+import shutil
+import socket
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+from metro._checks import LAYOUT
+from metro._manifest import MANIFEST, parse_manifest
+from metro.errors import StorageError
+
+_ROUNDS = 10
+"""Looks for an artefact that a writer may be moving at this moment."""
+
+
+def resolve(path: str | Path) -> Path:
+    """Return ``path`` with links followed: what a link points to is replaced."""
+    return Path(os.path.realpath(path))
+
+
+def find(path: Path) -> Path | None:
+    """Return where the artefact ``path`` lies now; None if there is none.
+
+    The old directory counts only while NAME is missing and the new one is complete.
+    """
+    for _ in range(_ROUNDS):  # between two looks a writer may have moved it
+        if path.exists() or path.is_symlink():
+            return path
+        siblings = _siblings(path)
+        for new in siblings:
+            if (new / MANIFEST).is_file() and _old(new).is_dir():
+                return _old(new)
+        if not siblings and not path.exists():
+            break
+    return None
+
+
+def require_writable(path: Path, *, force: bool) -> None:
+    """Raise `StorageError` if ``path`` holds something that must not be replaced."""
+    with told(f"{path} cannot be written"):
+        current = find(resolve(path))
+        if current is None and not path.is_symlink():
+            return
+        if not force:
+            raise StorageError(
+                f"{path} exists already. Replace it with force=True (--force)."
+            )
+        objection = None if current is None else _objection(current)
+    if objection is not None:
+        raise StorageError(
+            f"{path} {objection}; it will not be replaced, not even by force. "
+            f"Move that away or choose another name."
+        )
+
+
+@contextmanager
+def replacement(path: Path, *, force: bool) -> Iterator[Path]:
+    """Yield a hidden directory that takes the place of ``path`` if the block succeeds.
+
+    If it fails, ``path`` is as it was and the hidden directory is gone.
+    """
+    prefix = f".{path.name}.{_host()}.{os.getpid()}."
+    new = Path(tempfile.mkdtemp(prefix=prefix, dir=path.parent))
+    try:
+        new.chmod(0o755)
+        yield new
+        _put_in_place(new, path, force=force)
+    finally:
+        if path.exists() or not _old(new).exists():
+            _discard(new)
+            _discard(_old(new))
+
+
+def remove_leftovers(path: Path) -> None:
+    """Delete what writers of this machine left behind when they were killed."""
+    in_use = find(path)
+    for new in _siblings(path):
+        if _old(new) != in_use and _is_dead(new):
+            _discard(new)
+            _discard(_old(new))
+
+
+def sync(directory: Path) -> None:
+    """Make the names in a directory durable."""
+    descriptor = os.open(directory, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+@contextmanager
+def told(what: str) -> Iterator[None]:
+    """Turn an error of the operating system into a `StorageError`."""
+    try:
+        yield
+    except OSError as error:
+        raise StorageError(f"{what}: {error}") from error
+
+
+def _put_in_place(new: Path, path: Path, *, force: bool) -> None:
+    require_writable(path, force=force)  # somebody may have come first
+    current = find(path) if force else None
+    try:
+        if current is not None:
+            current.rename(_old(new))
+        new.rename(path)
+    finally:
+        if _old(new).exists() and not path.exists():
+            _old(new).rename(path)
+    sync(path.parent)
+
+
+def _siblings(path: Path) -> list[Path]:
+    """Return the new directories of all writers, also where only the old is left."""
+    if not path.parent.is_dir():
+        return []
+    pattern = re.compile(
+        re.escape(f".{path.name}.") + r"(?P<writer>[^.]+\.\d+\.\w+)(\.old)?"
+    )
+    found = map(pattern.fullmatch, os.listdir(path.parent))
+    names = {f".{path.name}.{match['writer']}" for match in found if match}
+    return [path.with_name(name) for name in sorted(names)]
+
+
+def _old(new: Path) -> Path:
+    return new.with_name(f"{new.name}.old")
+
+
+def _discard(directory: Path) -> None:
+    """Delete a directory, its manifest first: half of it is never taken for whole."""
+    with suppress(OSError):
+        (directory / MANIFEST).unlink()
+    shutil.rmtree(directory, ignore_errors=True)
+
+
+def _host() -> str:
+    return socket.gethostname().replace(".", "-")
+
+
+def _is_dead(new: Path) -> bool:
+    """Return whether the writer was a process of this machine that has ended."""
+    host, pid, _ = new.name.rsplit(".", 3)[1:]
+    if host != _host():
+        return False
+    try:
+        os.kill(int(pid), 0)
+    except (ProcessLookupError, OverflowError):
+        return True
+    except PermissionError:  # somebody else's, and alive
+        return False
+    return False
+
+
+def _objection(path: Path) -> str | None:
+    """Return why ``path`` must not be replaced; None if metro wrote all of it."""
+    foreign = "exists and is not a metro artefact"
+    if not path.is_dir() or not (path / MANIFEST).is_file():
+        return foreign
+    named = set(LAYOUT)
+    try:
+        manifest = parse_manifest((path / MANIFEST).read_bytes())
+    except ValueError:  # damaged: then the names of the arrays must do
+        manifest = {"format": "metro-"}
+    if not isinstance(manifest, dict):
+        return foreign
+    if not str(manifest.get("format")).startswith("metro-"):
+        return foreign
+    if isinstance(manifest.get("arrays"), dict):  # a newer format may have others
+        named |= set(manifest["arrays"])
+    known = {MANIFEST, *(f"{name}.npy" for name in named)}
+    extra = sorted(set(os.listdir(path)) - known)
+    return f"holds {extra[0]}, which metro did not write" if extra else None

@@ -1,0 +1,397 @@
+"""The neighbour table: every cell against every other, most pairs ruled out by bounds.
+
+For a block of cells, two matrix products place all centres in the axes of the block's
+cells, and the block's centres in the axes of all cells. What survives both box tests is
+visited, nearest first: a bound for every query from nine numbers, a box test of all
+queries at once through an 8 x 8 matrix, the exact projection of the few left, a bound
+for every frame, and only then gaps, first in float32, then exactly.
+"""
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+from numpy.typing import NDArray
+
+from metro.kernels.cells import Cells
+from metro.kernels.primitives import (
+    ANY_ORDER,
+    NO_NAN,
+    NUM_AXES,
+    box_gap,
+    exact_gap,
+    f32,
+    f64,
+    frame_bounds,
+    keep,
+    pick,
+    project,
+    rest_range,
+    squared_gap,
+)
+
+BLOCK_CELLS = 16
+"""Cells whose queries are answered together, so that other cells are read once."""
+
+_FIRST_VISITS = 48
+"""Nearest cells that each cell visits before the block goes through the others."""
+
+_UP = f32(1.000002)
+_DOWN = f32(0.999998)
+
+
+class Centres(NamedTuple):
+    """All centres, ready for the matrix products of every block.
+
+    Attributes:
+        moved: ``[C, W]`` centres minus their mean.
+        squares: ``[C]`` their squared norms.
+        norms: ``[C]`` their norms.
+        axes: ``[8, C, W]`` the bases, axis by axis.
+        own: ``[8, C]`` every moved centre on its own axes.
+    """
+
+    moved: NDArray[np.float32]
+    squares: NDArray[np.float32]
+    norms: NDArray[np.float32]
+    axes: NDArray[np.float32]
+    own: NDArray[np.float32]
+
+
+class Views(NamedTuple):
+    """How the cells of a block and all cells see each other; see `_look`.
+
+    Attributes:
+        ours: ``[B, 9, C]`` all centres on the axes of the block's cells; last, on the
+            block's centres.
+        theirs: ``[8, B, C]`` the block's centres on the axes of all cells.
+    """
+
+    ours: NDArray[np.float32]
+    theirs: NDArray[np.float32]
+
+
+def prepare_centres(cells: Cells) -> Centres:
+    """Return what every block's views need."""
+    moved = cells.centres - cells.centres.mean(axis=0)
+    squares = np.einsum("ct,ct->c", moved, moved, dtype=np.float64)
+    axes = np.ascontiguousarray(cells.bases.transpose(1, 0, 2))
+    own = np.stack([np.einsum("ct,ct->c", a, moved, dtype=np.float64) for a in axes])
+    single = np.float32
+    return Centres(
+        moved,
+        squares.astype(single),
+        np.sqrt(squares).astype(single),
+        axes,
+        own.astype(single),
+    )
+
+
+def centre_views(cells: Cells, centres: Centres, block: slice) -> Views:
+    """Return the views of a block of cells: two matrix products."""
+    here = centres.moved[block]
+    count, num_cells, width = len(here), *centres.moved.shape
+    mine = np.concatenate([cells.bases[block], here[:, None]], axis=1)
+    ours = mine.reshape(-1, width) @ centres.moved.T
+    theirs = np.empty((NUM_AXES, count, num_cells), dtype=np.float32)
+    np.matmul(here, centres.axes.transpose(0, 2, 1), out=theirs)
+    return Views(ours.reshape(count, NUM_AXES + 1, num_cells), theirs)
+
+
+@njit(nogil=True, cache=True)
+def fill_from_own_cells(rows, cells, episode, margin, first, last, frame, gap):
+    """Start the rows of cells first ... last − 1 with neighbours of their own cell."""
+    origin = cells.offsets[first]
+    k = frame.shape[1] - 1
+    for c in range(first, last):
+        for a in range(cells.offsets[c], cells.offsets[c + 1]):
+            for b in range(a + 1, cells.offsets[c + 1]):
+                if episode[a] == episode[b]:
+                    continue
+                least = f64(squared_gap(rows, a, rows, b)) * margin.gap
+                worst = max(gap[a - origin, k], gap[b - origin, k])
+                if least <= worst * worst:
+                    distance = exact_gap(rows, a, rows, b)
+                    keep(frame, gap, a - origin, cells.frame[b], distance)
+                    keep(frame, gap, b - origin, cells.frame[a], distance)
+
+
+@njit(nogil=True, cache=True)
+def scan_block(rows, cells, episode, centres, views, margin, block, frame, gap):
+    """Complete the rows of a block of cells; ``frame`` and ``gap`` start at the block.
+
+    Arrays leave their tuples here, once: every time one does, its references are
+    counted atomically, which costs more than most visits.
+
+    Returns how many queries were projected onto other cells, the measure of work.
+    """
+    first, last = block
+    offsets, radius, reach = cells.offsets, cells.radius, cells.reach
+    coordinates, boxes, bases = cells.coordinates, cells.boxes, cells.bases
+    ours, theirs = views.ours, views.theirs
+    squares, norms, own = centres.squares, centres.norms, centres.own
+    points, number = cells.centres, cells.frame
+    axes_margin, rest_margin = margin.axes, margin.rest
+    gap_margin, stored_margin = margin.gap, margin.stored
+    num_cells, room = len(radius), coordinates.shape[2]
+    near = np.empty(num_cells, dtype=np.float32)
+    far = np.empty(num_cells, dtype=np.float32)
+    rest = np.empty(num_cells, dtype=np.float32)
+    left = np.empty(num_cells, dtype=np.float32)
+    visited = np.empty(num_cells, dtype=np.bool_)
+    limits = np.empty(room, dtype=np.float32)
+    bounds = np.empty(room, dtype=np.float32)
+    other = np.empty(room, dtype=np.float32)
+    chosen = np.empty(room, dtype=np.int32)
+    picked = np.empty(room, dtype=np.int32)
+    gathered = np.empty((NUM_AXES, room), dtype=np.float32)
+    turn = np.empty((NUM_AXES, NUM_AXES), dtype=np.float32)
+    here = np.empty(NUM_AXES, dtype=np.float32)
+    there = np.empty(NUM_AXES, dtype=np.float32)
+    k_th = frame.shape[1] - 1
+    work = 0
+    for b in range(last - first):
+        mine = first + b
+        begin, count = offsets[mine], offsets[mine + 1] - offsets[mine]
+        row = begin - offsets[first]
+        for i in range(count):
+            limits[i] = f32(gap[row + i, k_th] * (1 + 1e-6))
+        _our_bounds(
+            ours, boxes, squares, norms, own, radius, margin, mine, b, rest, near
+        )
+        _their_bounds(
+            ours, theirs, boxes, squares, norms, own, radius, margin, mine, b, left, far
+        )
+        visited[:] = False
+        visited[mine] = True
+        most, farthest = _worst(limits, reach, begin, count)
+        nearest = _nearest_cells(near, _FIRST_VISITS)
+        for visit in range(len(nearest) + num_cells):
+            c = nearest[visit] if visit < len(nearest) else visit - len(nearest)
+            if visited[c] or near[c] > most or far[c] > farthest:
+                continue
+            visited[c] = True
+            length = (norms[mine] + norms[c]) * _UP
+            squared = squares[mine] + squares[c] - f32(2) * ours[b, NUM_AXES, c]
+            for k in range(NUM_AXES):
+                here[k] = ours[b, k, c] - own[k, mine]
+            low, high = rest_range(squared, here, rest_margin * length * length)
+            frame_bounds(coordinates, mine, count, here, low, high, bounds)
+            slack = axes_margin * length + stored_margin * radius[mine]
+            queries = _choose(bounds, limits, count, radius[c] + slack, other, chosen)
+            if queries > NUM_AXES:
+                for k in range(NUM_AXES):
+                    there[k] = theirs[k, b, c] - own[k, c]
+                    for i in range(queries):
+                        gathered[k, i] = coordinates[mine, k, chosen[i]]
+                _turn(bases, mine, c, turn)
+                length += radius[mine]
+                error = f32(3) * rest_margin * length * length
+                _foot_gaps(
+                    boxes,
+                    c,
+                    gathered,
+                    turn,
+                    here,
+                    there,
+                    squared,
+                    error,
+                    queries,
+                    other,
+                    bounds,
+                )
+                slack = f32(3) * axes_margin * length
+                slack += stored_margin * (radius[c] + radius[mine])
+                queries = _keep_close(
+                    bounds, limits, coordinates, mine, slack, chosen, queries
+                )
+            for i in range(queries):
+                query = chosen[i]
+                squared = project(rows, begin + query, points, c, bases, c, there)
+                low, high = rest_range(squared, there, rest_margin * squared)
+                slack = axes_margin * np.sqrt(squared) * _UP + stored_margin * radius[c]
+                allowed = (limits[query] + slack) * _UP
+                allowed *= allowed
+                if box_gap(there, low, high, boxes, c) > allowed:
+                    continue
+                size = offsets[c + 1] - offsets[c]
+                frame_bounds(coordinates, c, size, there, low, high, bounds)
+                size = pick(bounds, size, allowed, picked)
+                _measure(
+                    rows,
+                    episode,
+                    number,
+                    gap_margin,
+                    begin + query,
+                    offsets[c],
+                    picked,
+                    size,
+                    frame,
+                    gap,
+                    row + query,
+                )
+                limits[query] = f32(gap[row + query, k_th] * (1 + 1e-6))
+            if queries > 0:
+                most, farthest = _worst(limits, reach, begin, count)
+            work += queries
+    return work
+
+
+@njit(nogil=True)
+def _nearest_cells(near, count):
+    """Return up to ``count`` cells of the lowest bound, lowest first."""
+    count = min(count, len(near))
+    limit = np.partition(near, count - 1)[count - 1]
+    cells = np.flatnonzero(near <= limit)[:count]
+    return cells[np.argsort(near[cells])]
+
+
+@njit(nogil=True, fastmath=NO_NAN)
+def _worst(limits, reach, begin, count):
+    """Return the largest limit of a cell's queries, and of limit plus reach."""
+    most, farthest = f32(0), f32(0)
+    for i in range(count):
+        most = max(most, limits[i])
+        farthest = max(farthest, limits[i] + reach[begin + i])
+    return most * _UP, farthest * _UP
+
+
+@njit(nogil=True, fastmath=NO_NAN)
+def _our_bounds(ours, boxes, squares, norms, own, radius, margin, mine, b, rest, near):
+    """Write a lower bound on the gap of our queries to the frames of every cell."""
+    for c in range(len(near)):
+        near[c] = f32(0)
+        rest[c] = squares[c] + squares[mine] - f32(2) * ours[b, NUM_AXES, c]
+    for k in range(NUM_AXES):
+        low, high, shift = boxes[0, k, mine], boxes[1, k, mine], own[k, mine]
+        for c in range(len(near)):
+            y = ours[b, k, c] - shift
+            rest[c] -= y * y
+            out = y - min(max(y, low), high)
+            near[c] += out * out
+    low, high = boxes[0, NUM_AXES, mine], boxes[1, NUM_AXES, mine]
+    for c in range(len(near)):
+        length = (norms[c] + norms[mine]) * _UP
+        error = margin.rest * length * length
+        least = np.sqrt(max(rest[c] - error, f32(0)))
+        most = np.sqrt(max(rest[c], f32(0)) + error)
+        out = max(max(low - most, least - high), f32(0))
+        bound = np.sqrt(near[c] + out * out) * _DOWN
+        slack = margin.axes * length + margin.stored * radius[mine]
+        near[c] = bound - slack - radius[c]
+
+
+@njit(nogil=True, fastmath=NO_NAN)
+def _their_bounds(
+    ours, theirs, boxes, squares, norms, own, radius, margin, mine, b, rest, far
+):
+    """Write a lower bound on the gap of our centre to the frames of every cell."""
+    for c in range(len(far)):
+        far[c] = f32(0)
+        rest[c] = squares[c] + squares[mine] - f32(2) * ours[b, NUM_AXES, c]
+    for k in range(NUM_AXES):
+        for c in range(len(far)):
+            y = theirs[k, b, c] - own[k, c]
+            rest[c] -= y * y
+            out = y - min(max(y, boxes[0, k, c]), boxes[1, k, c])
+            far[c] += out * out
+    for c in range(len(far)):
+        length = (norms[c] + norms[mine]) * _UP
+        error = margin.rest * length * length
+        least = np.sqrt(max(rest[c] - error, f32(0)))
+        most = np.sqrt(max(rest[c], f32(0)) + error)
+        out = max(
+            max(boxes[0, NUM_AXES, c] - most, least - boxes[1, NUM_AXES, c]), f32(0)
+        )
+        bound = np.sqrt(far[c] + out * out) * _DOWN
+        far[c] = bound - margin.axes * length - margin.stored * radius[c]
+
+
+@njit(nogil=True, fastmath=NO_NAN)
+def _choose(bounds, limits, count, slack, excess, chosen):
+    """List the queries whose bound does not rule the cell out; return how many."""
+    for i in range(count):
+        allowed = (limits[i] + slack) * _UP
+        excess[i] = bounds[i] - allowed * allowed
+    return pick(excess, count, f32(0), chosen)
+
+
+@njit(nogil=True)
+def _keep_close(bounds, limits, coordinates, mine, slack, chosen, count):
+    """Drop the queries whose foot on our axes is too far from their box.
+
+    A query is off its foot by what our axes leave of it.
+    """
+    left = 0
+    for i in range(count):
+        query = chosen[i]
+        allowed = (limits[query] + coordinates[mine, NUM_AXES, query] + slack) * _UP
+        chosen[left] = query
+        left += 1 if bounds[i] <= allowed * allowed else 0
+    return left
+
+
+@njit(nogil=True, fastmath=ANY_ORDER)
+def _turn(bases, mine, c, turn):
+    """Write the 8 x 8 matrix that takes coordinates on our axes to theirs."""
+    for k in range(NUM_AXES):
+        y0, y1, y2, y3 = f32(0), f32(0), f32(0), f32(0)
+        y4, y5, y6, y7 = f32(0), f32(0), f32(0), f32(0)
+        for t in range(bases.shape[2]):
+            step = bases[mine, k, t]
+            y0 += step * bases[c, 0, t]
+            y1 += step * bases[c, 1, t]
+            y2 += step * bases[c, 2, t]
+            y3 += step * bases[c, 3, t]
+            y4 += step * bases[c, 4, t]
+            y5 += step * bases[c, 5, t]
+            y6 += step * bases[c, 6, t]
+            y7 += step * bases[c, 7, t]
+        turn[k, 0], turn[k, 1], turn[k, 2], turn[k, 3] = y0, y1, y2, y3
+        turn[k, 4], turn[k, 5], turn[k, 6], turn[k, 7] = y4, y5, y6, y7
+
+
+@njit(nogil=True, fastmath=NO_NAN)
+def _foot_gaps(boxes, c, a, turn, here, there, squared, error, count, left, out):
+    """Write the squared gap to the box of cell c of feet ``a`` ``[8, count]``."""
+    for i in range(count):
+        out[i] = f32(0)
+        left[i] = squared
+    for k in range(NUM_AXES):
+        twice = f32(2) * here[k]
+        for i in range(count):
+            left[i] += a[k, i] * (a[k, i] - twice)
+    for k in range(NUM_AXES):
+        m0, m1, m2, m3 = turn[0, k], turn[1, k], turn[2, k], turn[3, k]
+        m4, m5, m6, m7 = turn[4, k], turn[5, k], turn[6, k], turn[7, k]
+        start, low, high = there[k], boxes[0, k, c], boxes[1, k, c]
+        for i in range(count):
+            y = start + m0 * a[0, i] + m1 * a[1, i] + m2 * a[2, i] + m3 * a[3, i]
+            y += m4 * a[4, i] + m5 * a[5, i] + m6 * a[6, i] + m7 * a[7, i]
+            left[i] -= y * y
+            step = y - min(max(y, low), high)
+            out[i] += step * step
+    low, high = boxes[0, NUM_AXES, c], boxes[1, NUM_AXES, c]
+    for i in range(count):
+        least = np.sqrt(max(left[i] - error, f32(0)))
+        most = np.sqrt(max(left[i], f32(0)) + error)
+        step = max(max(low - most, least - high), f32(0))
+        out[i] += step * step
+
+
+@njit(nogil=True)
+def _measure(
+    rows, episode, number, shrink, row, begin, picked, count, frame, gap, query
+):
+    """Measure the picked frames of a cell, and keep the nearest."""
+    last = frame.shape[1] - 1
+    for i in range(count):
+        other = begin + picked[i]
+        worst = gap[query, last]
+        if episode[other] == episode[row] or (
+            worst == 0 and number[other] > frame[query, last]
+        ):
+            continue
+        if f64(squared_gap(rows, row, rows, other)) * shrink <= worst * worst:
+            distance = exact_gap(rows, row, rows, other)
+            keep(frame, gap, query, number[other], distance)
