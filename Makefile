@@ -23,6 +23,12 @@ lint: $(VENV)/ready
 docs: $(VENV)/ready
 	$(BIN)/python tools/paper_map.py
 	$(BIN)/python tools/cli_reference.py
+	$(BIN)/python tools/performance.py
+
+# Peers and us on the same data, about ten minutes; the larger runs are in the docs.
+bench: $(VENV)/ready
+	$(PIP) -e ".[bench]" --no-build-isolation
+	$(BIN)/metro bench --num-frames 200000 -o out/bench
 
 # A user's install: the wheel alone, in a venv of its own, used from another directory.
 wheel-test: $(VENV)/ready
@@ -37,7 +43,7 @@ wheel-test: $(VENV)/ready
 $(VENV)/ready: pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(PIP) hatchling editables
-	$(PIP) --no-build-isolation -e ".[dev,h5]"
+	$(PIP) --no-build-isolation -e ".[dev,h5,torch]"
 	touch $@
 
 clean:

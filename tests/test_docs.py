@@ -7,6 +7,7 @@ from pathlib import Path
 
 import cli_reference
 import paper_map
+import performance
 
 import metro
 from metro import errors
@@ -46,6 +47,11 @@ def test_decisions_name_tests_that_exist():
 def test_cli_reference_is_up_to_date():
     """Run `make docs` if this fails."""
     assert cli_reference.TARGET.read_text() == cli_reference.render()
+
+
+def test_performance_page_is_up_to_date():
+    """Run `make docs` if this fails."""
+    assert performance.TARGET.read_text() == performance.render_page()
 
 
 def test_every_verb_is_in_the_readme():

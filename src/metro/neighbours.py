@@ -30,9 +30,6 @@ _LARGEST, _LEAST_SPREAD = 1e15, 1e-10
 _BLOCK_CELLS = 1 << 24
 """Approximate squared gaps held at once: 64 MiB of float32."""
 
-_FAR = 1e30
-"""Squared norm, in units of the corpus, past which float32 products may overflow."""
-
 
 @dataclass(frozen=True, eq=False)
 class NeighbourTable:
@@ -98,11 +95,7 @@ def find_neighbours(
         checkpoint: A directory for finished rows. If this run is interrupted, the next
             one with the same directory goes on from there; it is removed at the end.
     """
-    if not is_integer(num_neighbours) or num_neighbours < 1:
-        raise GraphError(
-            f"num_neighbours must be a whole number of at least 1, "
-            f"got {num_neighbours!r}."
-        )
+    require_num_neighbours(num_neighbours)
     index = make_index(latents, workers=workers)
     if isinstance(index, BruteForceIndex):
         episodes = latents.episode_of(np.arange(latents.num_frames))
@@ -117,6 +110,15 @@ def find_neighbours(
             shards.remove()
     frame, gap = (_frozen(array) for array in found)
     return NeighbourTable(frame, gap, latents.digest, index)
+
+
+def require_num_neighbours(num_neighbours: int) -> None:
+    """Raise `GraphError` unless k is a whole number of at least 1."""
+    if not is_integer(num_neighbours) or num_neighbours < 1:
+        raise GraphError(
+            f"num_neighbours must be a whole number of at least 1, "
+            f"got {num_neighbours!r}."
+        )
 
 
 def make_index(
@@ -157,6 +159,9 @@ class BruteForceIndex:
     `gaps_of_pairs` and ranked. No gap of the answer comes from the product.
     """
 
+    FAR = 1e30
+    """Squared norm, in units of the corpus, past which float32 may overflow."""
+
     def __init__(self, latents: Latents) -> None:
         self._latents = latents
         self._centre = latents.z.mean(axis=0, dtype=np.float64)
@@ -166,7 +171,7 @@ class BruteForceIndex:
         )
         # A power of two scales exactly and keeps every square within float32.
         self._scale = 2.0 ** -np.ceil(np.log2(spread)) if spread > 0 else 1.0
-        self._rows, self._norms = self._centred(latents.z)
+        self._rows, self._norms = self._moved(latents.z)
         self._largest = float(np.sqrt(self._norms.max()))
 
     def nearest(
@@ -192,24 +197,26 @@ class BruteForceIndex:
                 progress(min(start + step, len(queries)), len(queries))
         return frame, gap
 
-    def _centred(self, rows: NDArray[Any]) -> tuple[NDArray[np.float32], Gaps]:
-        centred = np.empty(rows.shape, dtype=np.float32)
-        for start in range(0, len(rows), 65_536):
-            part = slice(start, start + 65_536)
-            centred[part] = (rows[part] - self._centre) * self._scale
-        return centred, np.einsum("ij,ij->i", centred, centred, dtype=np.float64)
+    def _moved(self, rows: NDArray[Any]) -> tuple[NDArray[np.float32], Gaps]:
+        """Return rows around the corpus' centre, to scale, and their squared norms."""
+        moved = np.empty(rows.shape, dtype=np.float32)
+        with np.errstate(over="ignore"):  # too far for float32: see FAR
+            for start in range(0, len(rows), 65_536):
+                part = slice(start, start + 65_536)
+                moved[part] = (rows[part] - self._centre) * self._scale
+            return moved, np.einsum("ij,ij->i", moved, moved, dtype=np.float64)
 
     def _candidates(
         self, queries: NDArray[Any], num_neighbours: int, excluded: NDArray[np.int64]
     ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """Return (query, frame) pairs that hold every true neighbour."""
+        rows, norms = self._moved(queries)
         with np.errstate(over="ignore", invalid="ignore"):
-            rows, norms = self._centred(queries)
             approximate = rows @ self._rows.T
             approximate *= -2
             approximate += self._norms.astype(np.float32)
             approximate += norms.astype(np.float32)[:, None]
-        far = ~(norms < _FAR)
+        far = ~(norms < self.FAR)
         approximate[far] = norms[far] = 0  # beyond float32: every frame is measured
         for number, episode in enumerate(excluded):
             if episode != NO_EPISODE:

@@ -1,0 +1,88 @@
+"""One run: a corpus, the kinds of benchmark that are wanted, and the report."""
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from metro.bench.case import Case, StateDim, make_corpus
+from metro.bench.entry import measure_entry
+from metro.bench.measuring import Row, Tell
+from metro.bench.report import write_report
+from metro.bench.scaling import measure_scaling, sizes_up_to
+from metro.bench.search import measure_search
+from metro.bench.table import measure_table
+from metro.errors import GraphError
+from metro.neighbours import SMALL
+
+KINDS = ("table", "search", "entry", "scaling")
+_OF_ONE_CORPUS = {
+    "table": measure_table,
+    "search": measure_search,
+    "entry": measure_entry,
+}
+
+
+def run_bench(  # noqa: PLR0913
+    kinds: Sequence[str] = KINDS,
+    num_frames: int = 200_000,
+    state_dim: StateDim = 5,
+    noise: float = 0.0,
+    seed: int = 0,
+    threads: int = 1,
+    output: str | Path | None = None,
+    progress: Tell | None = None,
+) -> list[Row]:
+    """Measure ours and the peers on the same data; return one row a measurement.
+
+    Args:
+        kinds: Some of `KINDS`.
+        num_frames: N; scaling measures smaller corpora too.
+        state_dim: Intrinsic dimension of the latents, or ``"noise"``.
+        noise: Standard deviation of white noise on them.
+        seed: Of data and queries.
+        threads: Of ours and of the peers.
+        output: Writes ``<output>.json`` and ``<output>.md``; None: nothing.
+        progress: Called with one line before each measurement.
+    """
+    from threadpoolctl import threadpool_limits
+
+    _check(kinds, num_frames)
+    tell = progress or (lambda line: None)
+
+    def case(size: int) -> Case:
+        tell(f"{size:,} latents")
+        latents = make_corpus(size, state_dim, noise, seed)
+        return Case(latents, _label(state_dim, noise, seed), threads, seed, tell)
+
+    rows: list[Row] = []
+    with threadpool_limits(threads):
+        whole = case(num_frames)
+        for kind in KINDS:  # the table first: the others use it again
+            if kind in kinds and kind in _OF_ONE_CORPUS:
+                rows += _OF_ONE_CORPUS[kind](whole)
+        del whole
+        if "scaling" in kinds:
+            rows += measure_scaling(case(size) for size in sizes_up_to(num_frames))
+    if output is not None:
+        settings = {
+            "kinds": list(kinds),
+            "num_frames": num_frames,
+            "state_dim": state_dim,
+            "noise": noise,
+            "seed": seed,
+            "threads": threads,
+        }
+        write_report(rows, settings, Path(output))
+    return rows
+
+
+def _label(state_dim: StateDim, noise: float, seed: int) -> str:
+    name = "isotropic noise" if state_dim == "noise" else f"{state_dim}-d manifold"
+    return f"{name}{f' + noise {noise}' if noise else ''}, seed {seed}"
+
+
+def _check(kinds: Sequence[str], num_frames: int) -> None:
+    for kind in kinds:
+        if kind not in KINDS:
+            raise GraphError(f"kinds must be among {', '.join(KINDS)}, got {kind!r}.")
+    if num_frames < SMALL:
+        raise GraphError(f"num_frames must be at least {SMALL}, got {num_frames}.")

@@ -1,0 +1,1 @@
+"""Adapters to heavy libraries; the only home of torch and of environments."""
