@@ -203,9 +203,10 @@ def test_ctrl_c_is_told(tmp_path):
     time.sleep(0.5)
     building.send_signal(signal.SIGINT)
     told = building.communicate(timeout=60)
-    assert told == ("", "metro: Interrupted; nothing half-written was left.\n")
+    assert told == ("", "metro: Interrupted. The same command goes on from here.\n")
     assert building.returncode == 130
-    assert {file.name for file in tmp_path.iterdir()} == {"z.npy", "lengths.txt"}
+    left = {file.name for file in tmp_path.iterdir()} - {".a.metro.partial"}
+    assert left == {"z.npy", "lengths.txt"}
 
 
 def test_ctrl_c_in_process(monkeypatch, capsys, files):
@@ -219,7 +220,7 @@ def test_ctrl_c_in_process(monkeypatch, capsys, files):
     monkeypatch.setattr(sys, "argv", ["metro", "inspect", str(files / "rooms.metro")])
     with pytest.raises(SystemExit, match="130"):
         cli.main()
-    assert capsys.readouterr().err.startswith("metro: Interrupted;")
+    assert capsys.readouterr().err.startswith("metro: Interrupted.")
 
 
 def test_errors_of_the_system_are_told(monkeypatch, capsys):

@@ -128,6 +128,18 @@ def test_threads_share_a_planner(rooms_graph):
     assert together == [planner(one).path for one in observed]
 
 
+def test_many_observations_together(rooms_graph):
+    """A batch gives what one after the other gives, and nothing gives nothing."""
+    routes = metro.find_routes(rooms_graph, rooms_graph.latents.z[700], held_out=4)
+    planner = metro.MetroPlanner(routes)
+    observed = rooms_graph.latents.z[::50] + np.float32(0.1)
+    together = planner.many(observed)
+    for one, sub in zip(observed, together, strict=True):
+        alone = planner(one)
+        assert (sub.kind, sub.path, sub.spent) == (alone.kind, alone.path, alone.spent)
+    assert planner.many([]) == []
+
+
 def test_bad_observations_and_options(rooms_graph):
     """Wrong dimension, NaN and unknown options are refused in one line."""
     routes = metro.find_routes(rooms_graph, rooms_graph.latents.z[0])

@@ -8,7 +8,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import metro
+from metro import pricing
 from metro.errors import PricingError
+from metro.synthetic import make_latents
 
 ascending = st.lists(
     st.floats(0, 1e6, allow_subnormal=False), min_size=1, max_size=12
@@ -55,6 +57,15 @@ def test_curve_is_the_running_maximum_of_quantiles():
     episode = np.array([[0.0], [3.0], [0.0], [3.0], [0.0]])
     curve = metro.PricingCurve.fit(metro.Latents.from_episodes([episode]), 3)
     assert curve.gaps.tolist() == [3.0, 3.0, 3.0]
+
+
+@pytest.mark.parametrize("dim", [24, 21])
+def test_compiled_gaps_have_the_same_bits(dim, monkeypatch):
+    """A curve does not depend on who measured; odd dimensions stay with NumPy."""
+    latents = make_latents(3000, episode_length=50, dim=dim)
+    expected = metro.PricingCurve.fit(latents, 9).gaps
+    monkeypatch.setattr(pricing, "COMPILED_FROM", 100)
+    assert metro.PricingCurve.fit(latents, 9).gaps.tobytes() == expected.tobytes()
 
 
 def test_short_episodes_count_where_they_can():

@@ -286,10 +286,8 @@ def _run(
             table.put(future.result())
             if shards is not None:
                 shards.add(future.result())
-    except BaseException:
-        pool.shutdown(cancel_futures=True)
-        raise
     finally:
+        pool.shutdown(cancel_futures=True)
         if shards is not None:
             shards.flush()
 

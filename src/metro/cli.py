@@ -54,7 +54,7 @@ def main() -> None:
     except MetroError as error:
         sys.exit(_complain(str(error), 1))
     except (Interrupted, KeyboardInterrupt):
-        sys.exit(_complain("Interrupted; nothing half-written was left.", 130))
+        sys.exit(_complain("Interrupted. The same command goes on from here.", 130))
     except MemoryError:
         sys.exit(_complain("Out of memory. Use a machine with more, or less data.", 1))
     except OSError as error:  # a disk or a terminal that failed under us

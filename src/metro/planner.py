@@ -1,5 +1,6 @@
 """From an observation to the next sub-goal: enter the graph, walk, or fall back."""
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
 from typing import Any, Literal
@@ -9,10 +10,10 @@ from numpy.typing import ArrayLike, NDArray
 
 from metro.errors import GraphError
 from metro.gaps import squared_gaps
-from metro.neighbours import nearest_frames
+from metro.neighbours import NO_EPISODE, NO_FRAME
 from metro.search import AT_GOAL, Routes, routes_to_frame
 from metro.sweep import reachable_from
-from metro.types import Costs, Gaps, Vector
+from metro.types import Costs, Frames, Gaps, Vector
 
 NoRoute = Literal["nearest", "reachable"]
 
@@ -92,8 +93,18 @@ class MetroPlanner:
 
         Paper: Alg. 1. Decision: D5, D6.
         """
-        observed = self.routes.graph.latents.require_vector("observed", observed)
-        entries = self._entries(observed)
+        return self.many([observed])[0]
+
+    def many(self, observed: Sequence[ArrayLike]) -> list[SubGoal]:
+        """Return the sub-goals for observations ``[B, D]``, attached together."""
+        latents = self.routes.graph.latents
+        rows = [latents.require_vector("observed", row) for row in observed]
+        return [
+            self._decide(row, entries)
+            for row, entries in zip(rows, self._entries(rows), strict=True)
+        ]
+
+    def _decide(self, observed: Vector, entries: _Entries) -> SubGoal:
         sub_goal = _follow(self.routes, entries)
         if sub_goal is not None:
             return sub_goal
@@ -101,19 +112,27 @@ class MetroPlanner:
             return self._towards_reachable(observed, entries)
         return self._nearest_candidate(observed, entries)
 
-    def _entries(self, observed: Vector) -> _Entries:
-        """Return the k nearest frames and which of them may be entered.
+    def _entries(self, observed: list[Vector]) -> list[_Entries]:
+        """Return the k nearest frames of each and which of them may be entered.
 
         Paper: Eq. 7. Decision: D5.
         """
-        graph = self.routes.graph
-        frames, gaps = nearest_frames(
-            graph.index, observed, graph.num_neighbours, self.routes.held_out
+        if not observed:
+            return []
+        graph, held_out = self.routes.graph, self.routes.held_out
+        out = NO_EPISODE if held_out is None else held_out
+        found = graph.index.nearest(
+            np.stack(observed), graph.num_neighbours, np.full(len(observed), out)
         )
-        admissible = gaps <= graph.pricing.radius
+        return [self._admit(*entry) for entry in zip(*found, strict=True)]
+
+    def _admit(self, frames: Frames, gaps: Gaps) -> _Entries:
+        frames, gaps = frames[frames != NO_FRAME], gaps[frames != NO_FRAME]
+        pricing = self.routes.graph.pricing
+        admissible = gaps <= pricing.radius
         if not admissible.any():
             admissible[:1] = True
-        return _Entries(frames.astype(np.int64), graph.pricing.price(gaps), admissible)
+        return _Entries(frames.astype(np.int64), pricing.price(gaps), admissible)
 
     def _nearest_candidate(self, observed: Vector, entries: _Entries) -> SubGoal:
         frames = entries.frames

@@ -1,15 +1,22 @@
 """Latent gaps priced in frames, by how far the recorded episodes move in that time."""
 
+import os
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from metro.errors import PricingError
-from metro.gaps import gaps_between
+from metro.gaps import LANES, gaps_between
+from metro.kernels import has_numba
 from metro.latents import Latents, is_integer
 from metro.types import Costs, Gaps, Progress
+
+COMPILED_FROM = 20_000
+"""Pairs from which compiled gaps are worth importing Numba."""
 
 DEFAULT_QUANTILE = 0.25
 """α of the paper: a low quantile charges like a slow demonstrator."""
@@ -107,8 +114,28 @@ def gaps_in_episodes(latents: Latents, separation: int) -> Gaps:
     """
     firsts = np.arange(latents.num_frames - separation)
     same = latents.episode_of(firsts) == latents.episode_of(firsts + separation)
-    gaps = gaps_between(latents.z[separation:], latents.z[: len(firsts)])
+    if len(firsts) >= COMPILED_FROM and latents.dim % LANES == 0 and has_numba():
+        gaps = _compiled_gaps(latents, separation)
+    else:
+        gaps = gaps_between(latents.z[separation:], latents.z[: len(firsts)])
     return np.asarray(gaps[same])
+
+
+def _compiled_gaps(latents: Latents, separation: int) -> Gaps:
+    """Return the gaps of all rows ``separation`` apart, the same bits on all cores."""
+    from metro.kernels.pairs import gaps_apart
+
+    gaps = np.empty(latents.num_frames - separation)
+    workers = os.cpu_count() or 1
+    edges = np.linspace(0, len(gaps), workers + 1).astype(np.int64)
+    with ThreadPoolExecutor(workers) as pool:
+        parts = [
+            pool.submit(gaps_apart, latents.z, separation, *edge, gaps)
+            for edge in pairwise(edges)
+        ]
+    for part in parts:
+        part.result()
+    return gaps
 
 
 def _check_fit(latents: Latents, waypoint_budget: Any, quantile: Any) -> None:
