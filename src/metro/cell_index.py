@@ -20,11 +20,14 @@ from metro.types import Frames, Gaps, Progress
 if TYPE_CHECKING:
     from metro.kernels.cells import Cells
 
-_QUERIES, _TILE = 512, 8_192
+_BLOCK_CELLS = 16
+"""Cells whose queries are answered together, so that other cells are read once."""
+
+_QUERIES, _TILE = 512, 2_048
 """Queries and frames of one matrix product, where nothing can be pruned."""
 
 _PROBES, _PROBE_SECONDS = 12, 0.3
-"""Blocks, and for how long, that are tried before deciding that pruning pays."""
+"""Cells, and for how long, that are tried before deciding that pruning pays."""
 
 Block = tuple[NDArray[np.int32], Frames, Gaps]
 """Frames that were answered, their neighbours, and the gaps."""
@@ -69,8 +72,16 @@ class CellIndex:
             check_cells(self._stored, self._latents.num_frames)
             return Cells(**self._stored)
         frame, offsets = group_frames(self._z)
+        rows = self._z[frame]
         with ThreadPoolExecutor(self._workers) as pool:
-            return describe_cells(self._z[frame], frame, offsets, pool, self._workers)
+            cells = describe_cells(rows, frame, offsets, pool, self._workers)
+        self.__dict__["_rows"] = rows  # the table needs them too, and drops them
+        return cells
+
+    @cached_property
+    def _rows(self) -> NDArray[np.float32]:
+        """``[N, W]`` the rows in cell order."""
+        return self._z[self.cells.frame]
 
     @cached_property
     def _z(self) -> NDArray[np.float32]:
@@ -140,17 +151,18 @@ class CellIndex:
             for done in shards.finished():
                 table.put(done)
         with _one_blas_thread(), ThreadPoolExecutor(self._workers) as pool:
-            work = self._scan_blocks(num_neighbours)
-            if not self._pruning_pays(table.left(work), table):
+            work = self._scan_blocks(num_neighbours, _BLOCK_CELLS)
+            if not self._pruning_pays(num_neighbours, table):
                 work = self._product_blocks(num_neighbours, table)
             _run(pool, table.left(work), table, shards)
+        del self._rows
         return table.frame, table.gap
 
-    def _scan_blocks(self, num_neighbours: int) -> list[Work]:
-        """Return the table as work on blocks of cells."""
-        from metro.kernels.scan import BLOCK_CELLS, prepare_centres
+    def _scan_blocks(self, num_neighbours: int, num_cells: int) -> list[Work]:
+        """Return the table as work on blocks of ``num_cells`` cells."""
+        from metro.kernels.scan import prepare_centres
 
-        cells, rows = self.cells, self._z[self.cells.frame]
+        cells, rows = self.cells, self._rows
         centres = prepare_centres(cells)
         episode = self._episode[cells.frame]
 
@@ -158,8 +170,8 @@ class CellIndex:
             return self._scan(rows, episode, centres, first, last, num_neighbours)
 
         blocks = []
-        for first in range(0, len(cells.radius), BLOCK_CELLS):
-            last = min(first + BLOCK_CELLS, len(cells.radius))
+        for first in range(0, len(cells.radius), num_cells):
+            last = min(first + num_cells, len(cells.radius))
             frames = cells.frame[cells.offsets[first] : cells.offsets[last]]
             blocks.append(Work(frames, partial(scan, first, last)))
         return blocks
@@ -180,20 +192,21 @@ class CellIndex:
         frame = np.full((len(frames), num_neighbours), -1, dtype=np.int32)
         gap = np.full((len(frames), num_neighbours), np.inf)
         scan.fill_from_own_cells(rows, cells, episode, margin, first, last, frame, gap)
-        views = scan.centre_views(cells, centres, slice(first, last))
+        ours = scan.centre_views(cells, centres, slice(first, last))
         scan.scan_block(
-            rows, cells, episode, centres, views, margin, (first, last), frame, gap
+            rows, cells, episode, centres, ours, margin, (first, last), frame, gap
         )
         return frames, frame, gap
 
-    def _pruning_pays(self, work: list[Work], table: "_Filling") -> bool:
-        """Try a few blocks; return whether the rest is cheaper than products."""
+    def _pruning_pays(self, num_neighbours: int, table: "_Filling") -> bool:
+        """Try a few cells; return whether the rest is cheaper than products."""
         answered, start = 0, time.perf_counter()
-        probes = work[:: max(1, len(work) // _PROBES)][:_PROBES]
+        cells = table.left(self._scan_blocks(num_neighbours, num_cells=1))
+        probes = cells[:: max(1, len(cells) // _PROBES)][:_PROBES]
         for number, probe in enumerate(probes):
             if number == 1:  # the first call may also have compiled
                 answered, start = 0, time.perf_counter()
-            table.put(probe.answer())
+            probe.answer()
             answered += len(probe.frames)
             if number > 0 and time.perf_counter() - start > _PROBE_SECONDS:
                 break

@@ -44,20 +44,8 @@ def select(products, squares, first, episode, own, frame, score):
 @njit(nogil=True, fastmath=_NO_NAN)
 def _least(products, squares, q, first, start, stop):
     least = np.float32(np.inf)
-    for t in range(start, stop):
-        least = min(least, squares[first + t] - np.float32(2) * products[q, t])
+    for i in range(stop - start):  # unsigned places vectorise: they cannot wrap around
+        t = np.uint64(start) + np.uint64(i)
+        offer = squares[np.uint64(first) + t] - np.float32(2) * products[q, t]
+        least = min(least, offer)
     return least
-
-
-@njit(nogil=True, cache=True)
-def keep_others(found, episode, own, frame):
-    """Keep the first k found frames of other episodes; ``frame`` is -1 to start."""
-    for q in range(found.shape[0]):
-        place = 0
-        for i in range(found.shape[1]):
-            row = found[q, i]
-            if place == frame.shape[1]:
-                break
-            if row >= 0 and episode[row] != own[q]:
-                frame[q, place] = row
-                place += 1

@@ -6,6 +6,7 @@ from numba import njit
 from metro.kernels.primitives import NO_NAN, exact_gap, f32, keep
 
 _STRIP = 64
+u64 = np.uint64
 
 
 @njit(nogil=True, cache=True)
@@ -54,7 +55,9 @@ def _limit(worst, squared, error):
 
 @njit(nogil=True, fastmath=NO_NAN)
 def _least(products, squares, q, first, start, stop):
+    """Return the least of a strip; unsigned places are known not to wrap around."""
     least = f32(np.inf)
-    for t in range(start, stop):
-        least = min(least, squares[first + t] - f32(2) * products[q, t])
+    for i in range(stop - start):
+        t = u64(start) + u64(i)
+        least = min(least, squares[u64(first) + t] - f32(2) * products[q, t])
     return least

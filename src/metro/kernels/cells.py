@@ -20,6 +20,10 @@ FRAMES_PER_CELL = 128
 MOST_FRAMES = 208
 """Frames that no cell exceeds: every cell's coordinates have the same room."""
 
+_SHORTENED = 1 - 1e-6
+"""Length of an axis. Rounded to float32, eight axes of length 1 could be worth a little
+more than a projection; shortened, what they leave is a norm, whatever was rounded."""
+
 _LANES = 8
 _ASSIGN_ROWS = 4_096
 
@@ -31,7 +35,7 @@ class Cells(NamedTuple):
         frame: ``[N]`` int32: which frame each row is.
         offsets: ``[C + 1]`` first row of every cell.
         centres: ``[C, W]`` float32; W is D rounded up to whole vector registers.
-        bases: ``[C, 8, W]`` float32, orthonormal axes of every cell.
+        bases: ``[C, 8, W]`` float32, orthogonal axes of each cell, a bit under 1.
         coordinates: ``[C, 9, R]`` float32: the eight coordinates of a cell's rows, axis
             by axis, then the norms of what the axes leave; R is the largest cell.
         boxes: ``[2, 9, C]`` least and largest of those, for every cell.
@@ -181,7 +185,7 @@ def _describe(rows, cells, start, first, last):
             _orthonormalise(basis)
         for k in range(NUM_AXES):
             for t in range(width):
-                cells.bases[c, k, t] = f32(basis[t, k])
+                cells.bases[c, k, t] = f32(basis[t, k] * _SHORTENED)
         _locate(rows, cells, c, begin, end)
 
 

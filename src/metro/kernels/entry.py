@@ -10,11 +10,15 @@ from metro.kernels.primitives import (
     f32,
     frame_bounds,
     keep,
+    lowest,
     pick,
     project,
     rest_range,
     squared_gap,
 )
+
+_FIRST_VISITS = 16
+"""Cells whose bound is lowest, visited before the others are gone through."""
 
 _UP = f32(1.000002)
 
@@ -43,16 +47,21 @@ def nearest_in_cells(single, exact, z, cells, episode, margin, excluded, frame, 
     picked = np.empty(coordinates.shape[2], dtype=np.int32)
     axes = np.empty(NUM_AXES, dtype=np.float32)
     near = np.empty(len(radius), dtype=np.float32)
+    visited = np.empty(len(radius), dtype=np.bool_)
     k_th = frame.shape[1] - 1
     for q in range(len(single)):
+        visited[:] = False
         rounded = exact_gap(exact, q, single, q)  # what float32 took from the query
         for c in range(len(radius)):
             away = np.sqrt(squared_gap(single, q, points, c) * f32(gap_margin))
             near[c] = away * f32(0.999998) - radius[c]
-        for c in np.argsort(near):
+        first = lowest(near, _FIRST_VISITS)
+        for visit in range(len(first) + len(near)):
+            c = first[visit] if visit < len(first) else visit - len(first)
             limit = f32((gap[q, k_th] + rounded) * (1 + 1e-6))
-            if near[c] > limit * _UP:
-                break
+            if visited[c] or near[c] > limit * _UP:
+                continue
+            visited[c] = True
             squared = project(single, q, points, c, bases, c, axes)
             low, high = rest_range(squared, axes, rest_margin * squared)
             slack = axes_margin * np.sqrt(squared) * _UP + stored_margin * radius[c]

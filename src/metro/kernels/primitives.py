@@ -10,6 +10,8 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
+from metro.kernels.lanes import exact_squared_gap
+
 NUM_AXES = 8
 """Axes of a cell's own basis: as many as a vector register has lanes."""
 
@@ -59,25 +61,7 @@ def squared_gap(a, i, b, j):
 @njit(nogil=True)
 def exact_gap(a, i, b, j):
     """Return ‖a_i − b_j‖₂ in float64, summed in the one fixed order of `metro.gaps`."""
-    s0, s1, s2, s3, s4, s5, s6, s7 = 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0
-    for t in range(0, a.shape[1], 8):
-        d0 = f64(a[i, t]) - f64(b[j, t])
-        d1 = f64(a[i, t + 1]) - f64(b[j, t + 1])
-        d2 = f64(a[i, t + 2]) - f64(b[j, t + 2])
-        d3 = f64(a[i, t + 3]) - f64(b[j, t + 3])
-        d4 = f64(a[i, t + 4]) - f64(b[j, t + 4])
-        d5 = f64(a[i, t + 5]) - f64(b[j, t + 5])
-        d6 = f64(a[i, t + 6]) - f64(b[j, t + 6])
-        d7 = f64(a[i, t + 7]) - f64(b[j, t + 7])
-        s0 += d0 * d0
-        s1 += d1 * d1
-        s2 += d2 * d2
-        s3 += d3 * d3
-        s4 += d4 * d4
-        s5 += d5 * d5
-        s6 += d6 * d6
-        s7 += d7 * d7
-    return np.sqrt(((s0 + s1) + (s2 + s3)) + ((s4 + s5) + (s6 + s7)))
+    return np.sqrt(exact_squared_gap(a, i, b, j))
 
 
 @njit(nogil=True)
@@ -167,3 +151,12 @@ def pick(bounds, count, limit, picked):
         picked[found] = i
         found += 1 if bounds[i] <= limit else 0
     return found
+
+
+@njit(nogil=True)
+def lowest(bounds, count):
+    """Return up to ``count`` places of the lowest bounds, lowest first."""
+    count = min(count, len(bounds))
+    limit = np.partition(bounds, count - 1)[count - 1]
+    places = np.flatnonzero(bounds <= limit)[:count]
+    return places[np.argsort(bounds[places])]

@@ -1,10 +1,10 @@
-"""The neighbour table: every cell against every other, most pairs ruled out by bounds.
+"""The neighbour table: each cell against every other, most pairs ruled out by bounds.
 
-For a block of cells, two matrix products place all centres in the axes of the block's
-cells, and the block's centres in the axes of all cells. What survives both box tests is
-visited, nearest first: a bound for every query from nine numbers, a box test of all
-queries at once through an 8 x 8 matrix, the exact projection of the few left, a bound
-for every frame, and only then gaps, first in float32, then exactly.
+For a block of cells, a matrix product places all centres on the axes of each. Cells
+whose radius reaches into our box are visited, nearest first: a bound for every query
+from nine numbers, a box test of all queries at once through an 8 x 8 matrix, the exact
+projection of the few left, a bound for every frame, and only then gaps, first in
+float32, then exactly.
 """
 
 from typing import NamedTuple
@@ -24,17 +24,18 @@ from metro.kernels.primitives import (
     f64,
     frame_bounds,
     keep,
+    lowest,
     pick,
     project,
     rest_range,
     squared_gap,
 )
 
-BLOCK_CELLS = 16
-"""Cells whose queries are answered together, so that other cells are read once."""
-
 _FIRST_VISITS = 48
 """Nearest cells that each cell visits before the block goes through the others."""
+
+_LATEST = 8
+"""Rows kept last for one frame, which the next frame of its cell tries first."""
 
 _UP = f32(1.000002)
 _DOWN = f32(0.999998)
@@ -47,77 +48,89 @@ class Centres(NamedTuple):
         moved: ``[C, W]`` centres minus their mean.
         squares: ``[C]`` their squared norms.
         norms: ``[C]`` their norms.
-        axes: ``[8, C, W]`` the bases, axis by axis.
         own: ``[8, C]`` every moved centre on its own axes.
     """
 
     moved: NDArray[np.float32]
     squares: NDArray[np.float32]
     norms: NDArray[np.float32]
-    axes: NDArray[np.float32]
     own: NDArray[np.float32]
-
-
-class Views(NamedTuple):
-    """How the cells of a block and all cells see each other; see `_look`.
-
-    Attributes:
-        ours: ``[B, 9, C]`` all centres on the axes of the block's cells; last, on the
-            block's centres.
-        theirs: ``[8, B, C]`` the block's centres on the axes of all cells.
-    """
-
-    ours: NDArray[np.float32]
-    theirs: NDArray[np.float32]
 
 
 def prepare_centres(cells: Cells) -> Centres:
     """Return what every block's views need."""
     moved = cells.centres - cells.centres.mean(axis=0)
     squares = np.einsum("ct,ct->c", moved, moved, dtype=np.float64)
-    axes = np.ascontiguousarray(cells.bases.transpose(1, 0, 2))
-    own = np.stack([np.einsum("ct,ct->c", a, moved, dtype=np.float64) for a in axes])
+    own = np.einsum("ckt,ct->kc", cells.bases, moved, dtype=np.float64)
     single = np.float32
     return Centres(
         moved,
         squares.astype(single),
         np.sqrt(squares).astype(single),
-        axes,
-        own.astype(single),
+        np.ascontiguousarray(own, dtype=single),
     )
 
 
-def centre_views(cells: Cells, centres: Centres, block: slice) -> Views:
-    """Return the views of a block of cells: two matrix products."""
+def centre_views(cells: Cells, centres: Centres, block: slice) -> NDArray[np.float32]:
+    """Return how the cells of a block see all centres: one matrix product.
+
+    ``[B, 9, C]``: all centres on the axes of each cell; last, on its centre.
+    """
     here = centres.moved[block]
-    count, num_cells, width = len(here), *centres.moved.shape
     mine = np.concatenate([cells.bases[block], here[:, None]], axis=1)
-    ours = mine.reshape(-1, width) @ centres.moved.T
-    theirs = np.empty((NUM_AXES, count, num_cells), dtype=np.float32)
-    np.matmul(here, centres.axes.transpose(0, 2, 1), out=theirs)
-    return Views(ours.reshape(count, NUM_AXES + 1, num_cells), theirs)
+    ours = mine.reshape(-1, here.shape[1]) @ centres.moved.T
+    return ours.reshape(len(here), NUM_AXES + 1, len(centres.moved))
 
 
 @njit(nogil=True, cache=True)
 def fill_from_own_cells(rows, cells, episode, margin, first, last, frame, gap):
-    """Start the rows of cells first ... last − 1 with neighbours of their own cell."""
-    origin = cells.offsets[first]
-    k = frame.shape[1] - 1
+    """Start the rows of cells first ... last − 1 with neighbours of their own cell.
+
+    Rows of a cell are mostly consecutive frames: what was near the one before is
+    offered first, and rules out most of the others by their coordinates.
+    """
+    offsets, radius, number = cells.offsets, cells.radius, cells.frame
+    coordinates, gap_margin = cells.coordinates, margin.gap
+    bounds = np.empty(coordinates.shape[2], dtype=np.float32)
+    here = np.empty(NUM_AXES, dtype=np.float32)
+    latest = np.zeros(_LATEST, dtype=np.int64)
+    kept = np.zeros(_LATEST, dtype=np.int64)
+    k_th = frame.shape[1] - 1
     for c in range(first, last):
-        for a in range(cells.offsets[c], cells.offsets[c + 1]):
-            for b in range(a + 1, cells.offsets[c + 1]):
-                if episode[a] == episode[b]:
+        begin, count = offsets[c], offsets[c + 1] - offsets[c]
+        slack = f32(2) * margin.stored * radius[c]
+        kept[:] = 0
+        num_kept = 0
+        for i in range(count):
+            latest[:] = kept
+            query = begin + i - offsets[first]
+            for k in range(NUM_AXES):
+                here[k] = coordinates[c, k, i]
+            rest = coordinates[c, NUM_AXES, i]
+            frame_bounds(coordinates, c, count, here, rest, rest, bounds)
+            bounds[i] = f32(np.inf)
+            allowed = f32(np.inf)
+            for place in range(_LATEST + count):
+                j = latest[place] if place < _LATEST else place - _LATEST
+                if bounds[j] > allowed or bounds[j] == np.inf:
                     continue
-                least = f64(squared_gap(rows, a, rows, b)) * margin.gap
-                worst = max(gap[a - origin, k], gap[b - origin, k])
-                if least <= worst * worst:
-                    distance = exact_gap(rows, a, rows, b)
-                    keep(frame, gap, a - origin, cells.frame[b], distance)
-                    keep(frame, gap, b - origin, cells.frame[a], distance)
+                bounds[j] = f32(np.inf)  # offered once
+                if episode[begin + i] == episode[begin + j]:
+                    continue
+                worst = gap[query, k_th]
+                least = f64(squared_gap(rows, begin + i, rows, begin + j))
+                if least * gap_margin > worst * worst:
+                    continue
+                distance = exact_gap(rows, begin + i, rows, begin + j)
+                if keep(frame, gap, query, number[begin + j], distance):
+                    kept[num_kept % _LATEST] = j
+                    num_kept += 1
+                    allowed = (f32(gap[query, k_th] * (1 + 1e-6)) + slack) * _UP
+                    allowed *= allowed
 
 
 @njit(nogil=True, cache=True)
-def scan_block(rows, cells, episode, centres, views, margin, block, frame, gap):
+def scan_block(rows, cells, episode, centres, ours, margin, block, frame, gap):
     """Complete the rows of a block of cells; ``frame`` and ``gap`` start at the block.
 
     Arrays leave their tuples here, once: every time one does, its references are
@@ -126,18 +139,15 @@ def scan_block(rows, cells, episode, centres, views, margin, block, frame, gap):
     Returns how many queries were projected onto other cells, the measure of work.
     """
     first, last = block
-    offsets, radius, reach = cells.offsets, cells.radius, cells.reach
+    offsets, radius = cells.offsets, cells.radius
     coordinates, boxes, bases = cells.coordinates, cells.boxes, cells.bases
-    ours, theirs = views.ours, views.theirs
     squares, norms, own = centres.squares, centres.norms, centres.own
     points, number = cells.centres, cells.frame
     axes_margin, rest_margin = margin.axes, margin.rest
     gap_margin, stored_margin = margin.gap, margin.stored
     num_cells, room = len(radius), coordinates.shape[2]
     near = np.empty(num_cells, dtype=np.float32)
-    far = np.empty(num_cells, dtype=np.float32)
     rest = np.empty(num_cells, dtype=np.float32)
-    left = np.empty(num_cells, dtype=np.float32)
     visited = np.empty(num_cells, dtype=np.bool_)
     limits = np.empty(room, dtype=np.float32)
     bounds = np.empty(room, dtype=np.float32)
@@ -159,16 +169,13 @@ def scan_block(rows, cells, episode, centres, views, margin, block, frame, gap):
         _our_bounds(
             ours, boxes, squares, norms, own, radius, margin, mine, b, rest, near
         )
-        _their_bounds(
-            ours, theirs, boxes, squares, norms, own, radius, margin, mine, b, left, far
-        )
         visited[:] = False
         visited[mine] = True
-        most, farthest = _worst(limits, reach, begin, count)
-        nearest = _nearest_cells(near, _FIRST_VISITS)
+        most = _worst(limits, count)
+        nearest = lowest(near, _FIRST_VISITS)
         for visit in range(len(nearest) + num_cells):
             c = nearest[visit] if visit < len(nearest) else visit - len(nearest)
-            if visited[c] or near[c] > most or far[c] > farthest:
+            if visited[c] or near[c] > most:
                 continue
             visited[c] = True
             length = (norms[mine] + norms[c]) * _UP
@@ -180,8 +187,8 @@ def scan_block(rows, cells, episode, centres, views, margin, block, frame, gap):
             slack = axes_margin * length + stored_margin * radius[mine]
             queries = _choose(bounds, limits, count, radius[c] + slack, other, chosen)
             if queries > NUM_AXES:
+                project(points, mine, points, c, bases, c, there)
                 for k in range(NUM_AXES):
-                    there[k] = theirs[k, b, c] - own[k, c]
                     for i in range(queries):
                         gathered[k, i] = coordinates[mine, k, chosen[i]]
                 _turn(bases, mine, c, turn)
@@ -232,28 +239,18 @@ def scan_block(rows, cells, episode, centres, views, margin, block, frame, gap):
                 )
                 limits[query] = f32(gap[row + query, k_th] * (1 + 1e-6))
             if queries > 0:
-                most, farthest = _worst(limits, reach, begin, count)
+                most = _worst(limits, count)
             work += queries
     return work
 
 
-@njit(nogil=True)
-def _nearest_cells(near, count):
-    """Return up to ``count`` cells of the lowest bound, lowest first."""
-    count = min(count, len(near))
-    limit = np.partition(near, count - 1)[count - 1]
-    cells = np.flatnonzero(near <= limit)[:count]
-    return cells[np.argsort(near[cells])]
-
-
 @njit(nogil=True, fastmath=NO_NAN)
-def _worst(limits, reach, begin, count):
-    """Return the largest limit of a cell's queries, and of limit plus reach."""
-    most, farthest = f32(0), f32(0)
+def _worst(limits, count):
+    """Return the largest limit of a cell's queries, rounded up."""
+    most = f32(0)
     for i in range(count):
         most = max(most, limits[i])
-        farthest = max(farthest, limits[i] + reach[begin + i])
-    return most * _UP, farthest * _UP
+    return most * _UP
 
 
 @njit(nogil=True, fastmath=NO_NAN)
@@ -279,32 +276,6 @@ def _our_bounds(ours, boxes, squares, norms, own, radius, margin, mine, b, rest,
         bound = np.sqrt(near[c] + out * out) * _DOWN
         slack = margin.axes * length + margin.stored * radius[mine]
         near[c] = bound - slack - radius[c]
-
-
-@njit(nogil=True, fastmath=NO_NAN)
-def _their_bounds(
-    ours, theirs, boxes, squares, norms, own, radius, margin, mine, b, rest, far
-):
-    """Write a lower bound on the gap of our centre to the frames of every cell."""
-    for c in range(len(far)):
-        far[c] = f32(0)
-        rest[c] = squares[c] + squares[mine] - f32(2) * ours[b, NUM_AXES, c]
-    for k in range(NUM_AXES):
-        for c in range(len(far)):
-            y = theirs[k, b, c] - own[k, c]
-            rest[c] -= y * y
-            out = y - min(max(y, boxes[0, k, c]), boxes[1, k, c])
-            far[c] += out * out
-    for c in range(len(far)):
-        length = (norms[c] + norms[mine]) * _UP
-        error = margin.rest * length * length
-        least = np.sqrt(max(rest[c] - error, f32(0)))
-        most = np.sqrt(max(rest[c], f32(0)) + error)
-        out = max(
-            max(boxes[0, NUM_AXES, c] - most, least - boxes[1, NUM_AXES, c]), f32(0)
-        )
-        bound = np.sqrt(far[c] + out * out) * _DOWN
-        far[c] = bound - margin.axes * length - margin.stored * radius[c]
 
 
 @njit(nogil=True, fastmath=NO_NAN)
