@@ -252,8 +252,11 @@ class CellIndex:
         norms = np.sqrt(squares[frames].astype(np.float64))
         error = terms / (1 - terms) * (norms + largest) ** 2
         errors = np.stack([squares[frames].astype(np.float64), error], axis=1)
+        room = np.empty((len(frames), _TILE), dtype=np.float32)
         for first in range(0, len(moved), _TILE):
-            products = queries @ moved[first : first + _TILE].T
+            tile = moved[first : first + _TILE]
+            products = room if len(tile) == _TILE else room[:, : len(tile)].copy()
+            np.matmul(queries, tile.T, out=products)
             select(
                 products, squares, first, exact, self._z, errors,
                 self._episode, own, frame, gap,

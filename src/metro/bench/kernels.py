@@ -49,3 +49,17 @@ def _least(products, squares, q, first, start, stop):
         offer = squares[np.uint64(first) + t] - np.float32(2) * products[q, t]
         least = min(least, offer)
     return least
+
+
+@njit(nogil=True, cache=True)
+def keep_others(found, episode, own, frame):
+    """Keep the first k found frames of other episodes; ``frame`` is -1 to start."""
+    for q in range(found.shape[0]):
+        place = 0
+        for i in range(found.shape[1]):
+            row = found[q, i]
+            if place == frame.shape[1]:
+                break
+            if row >= 0 and episode[row] != own[q]:
+                frame[q, place] = row
+                place += 1
