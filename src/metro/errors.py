@@ -3,11 +3,15 @@
 ::
 
     MetroError
-    ├── LatentsError  (ValueError)   arrays that cannot be latents or a goal
-    ├── PricingError  (ValueError)   a curve that cannot be fitted or asked
-    ├── GraphError    (ValueError)   tables, frames, episodes that do not fit
-    ├── StorageError  (ValueError)   files that cannot be written or trusted
-    └── MissingExtra  (ImportError)  an optional dependency that is absent
+    ├── LatentsError   (ValueError)  arrays that cannot be latents or a goal
+    ├── PricingError   (ValueError)  a curve that cannot be fitted or asked
+    ├── GraphError     (ValueError)  tables, frames, episodes that do not fit
+    ├── StorageError   (ValueError)  files that cannot be written or trusted
+    ├── BenchmarkError (ValueError)  a benchmark, recipe or setting nobody knows
+    ├── WorldError     (ValueError)  a simulator or camera that does not work
+    ├── CorpusError    (ValueError)  recordings that cannot be read or do not fit
+    ├── ModelError     (ValueError)  a world model that cannot be loaded or used
+    └── MissingExtra   (ImportError) an optional dependency that is absent
 
 A message says what is wrong, what we got, and what to do, in one line. Outcomes of
 the algorithm (no route, outside the radius) are values of ``SubGoal.kind`` instead.
@@ -32,6 +36,22 @@ class GraphError(MetroError, ValueError):
 
 class StorageError(MetroError, ValueError):
     """Files that cannot be written, read or trusted."""
+
+
+class BenchmarkError(MetroError, ValueError):
+    """A benchmark, a recipe or a setting of one that nobody knows."""
+
+
+class WorldError(MetroError, ValueError):
+    """A simulator or a camera that does not work, or is used wrongly."""
+
+
+class CorpusError(MetroError, ValueError):
+    """Recordings that cannot be read, or that do not fit what they are used for."""
+
+
+class ModelError(MetroError, ValueError):
+    """A world model that cannot be loaded, trusted or used for this."""
 
 
 class MissingExtra(MetroError, ImportError):

@@ -1,9 +1,10 @@
 """Array aliases with their shapes, and the protocols that other packages implement.
 
-Letters: N frames, M episodes, D latent dimensions, K neighbours, H waypoint budget.
+Letters: N frames, M episodes, D latent dimensions, K neighbours, H waypoint budget,
+A numbers in an action, S pixels along a side of an image.
 """
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
@@ -29,6 +30,12 @@ Costs = NDArray[np.float64]
 
 Offsets = NDArray[np.int64]
 """Start of every group, and the end of the last: ``[groups + 1]``."""
+
+Row = Mapping[str, NDArray[Any]]
+"""The columns of one moment of a recording, each ``[...]`` without the row axis."""
+
+Image = NDArray[np.uint8]
+"""``[S, S, 3]`` one picture, red green blue."""
 
 Progress = Callable[[int, int], None]
 """Called with (done, total) while long work goes on."""
@@ -64,4 +71,96 @@ class MacroPlanner(Protocol):
 
     def __call__(self, observed: NDArray[Any]) -> "SubGoal":
         """Return the sub-goal to head for from ``observed`` ``[D]``."""
+        ...
+
+
+class World(Protocol):
+    """One simulator with a camera, in a state of its own.
+
+    What an episode does depends on its seed and its actions alone, never on what the
+    same world was used for before.
+    """
+
+    action_size: int
+    """A, numbers in the action of one environment step."""
+
+    def reset(self, seed: int) -> None:
+        """Start afresh from a random state that ``seed`` alone decides."""
+        ...
+
+    def restore(self, row: Row) -> None:
+        """Put the simulator into a recorded state."""
+        ...
+
+    def aim(self, row: Row) -> None:
+        """Make the state in ``row`` the goal."""
+        ...
+
+    def step(self, action: NDArray[Any]) -> bool:
+        """Return whether the goal is met after one environment step.
+
+        Args:
+            action: ``[A]`` as the environment takes it, not normalised.
+        """
+        ...
+
+    def is_solved(self) -> bool:
+        """Return whether the present state meets the goal, without stepping."""
+        ...
+
+    def observe(self) -> dict[str, NDArray[Any]]:
+        """Return the columns of this moment, without pixels, owned by the caller."""
+        ...
+
+    def draw(self) -> Image:
+        """Return the picture of this moment, owned by the caller."""
+        ...
+
+    def close(self) -> None:
+        """Give the simulator and its camera back."""
+        ...
+
+
+class Collector(Protocol):
+    """A way to act that makes one kind of recording; new for every episode."""
+
+    def begin(self, world: Any, rng: np.random.Generator) -> None:
+        """Prepare the episode: choose targets, perhaps set the first state."""
+        ...
+
+    def act(self, world: Any, rng: np.random.Generator) -> NDArray[np.float32]:
+        """Return the action ``[A]`` for the present state of ``world``."""
+        ...
+
+
+class WorldModel(Protocol):
+    """A frozen world model: all that planning needs of one. Letters: S image size.
+
+    Attributes:
+        latent_size: D.
+        action_size: A, of one environment step.
+        action_block: Environment steps of one predicted step.
+        image_size: S, pixels.
+        rendering: How its frames must be drawn: ``stock`` or ``fast``.
+        digest: Of the weights; latents of another digest are another space.
+    """
+
+    latent_size: int
+    action_size: int
+    action_block: int
+    image_size: int
+    rendering: str
+    digest: str
+
+    def encode(self, frames: Any) -> Any:
+        """Return ``[N, D]`` float32 latents of frames ``[N, S, S, 3]`` uint8."""
+        ...
+
+    def rollout(self, z: Any, actions: Any) -> Any:
+        """Return ``[B, T, D]``, the latents after each of T action blocks.
+
+        Args:
+            z: ``[B, D]`` present latents.
+            actions: ``[B, T, action_block * A]`` normalised actions, in time order.
+        """
         ...

@@ -1,0 +1,1 @@
+"""What is measured: benchmarks, and later queries, runs, rows and reports."""

@@ -1,0 +1,117 @@
+"""The benchmarks of the paper, one TOML file each in ``benchmarks/``."""
+
+import tomllib
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from metro.errors import BenchmarkError
+
+
+@dataclass(frozen=True)
+class Benchmark:
+    """One task: its environment, its columns, its success test, its recordings."""
+
+    name: str
+    env_id: str
+    """The name gymnasium knows it by, such as ``swm/TwoRoom-v1``."""
+    env_arguments: Mapping[str, Any]
+    action_size: int
+    """A, numbers in the action of one environment step."""
+    action_block: int
+    """Environment steps that a world model predicts at once."""
+    restore_method: str
+    restore: Mapping[str, str]
+    """Arguments of the environment's `restore_method`, and the column of each."""
+    goal_method: str
+    goal: Mapping[str, str]
+    """Arguments of its `goal_method`, and the column of each in the goal's row."""
+    goal_constants: Mapping[str, Any]
+    """Arguments of its `goal_method` that are the same for every goal."""
+    success: str
+    """The success test in words; the environment's own code decides."""
+    recipes: tuple[str, ...]
+    """How corpora are recorded; the first is the default."""
+    renderings: tuple[str, ...]
+    """How frames are drawn: ``stock`` as released, perhaps ``fast``."""
+    episode_steps: int
+    """Environment steps of a recorded episode, at most."""
+    cem_iterations: int
+    """Of the micro planner in the paper."""
+    paper: Mapping[str, Any]
+    """The paper's corpus, its best cells (h, H, T) by model and d, and figures."""
+
+
+def load_benchmark(name: str) -> Benchmark:
+    """Return the benchmark called ``name``."""
+    names = benchmark_names()
+    if name not in names:
+        raise BenchmarkError(
+            f"There is no benchmark {name!r}. There are {', '.join(names)}."
+        )
+    return read_benchmark(benchmarks_folder() / f"{name}.toml")
+
+
+def benchmark_names() -> list[str]:
+    """Return the names of all benchmarks, sorted."""
+    return sorted(file.stem for file in benchmarks_folder().glob("*.toml"))
+
+
+def benchmarks_folder() -> Path:
+    """Return the folder of the TOML files: in the package, or beside ``src``."""
+    package = Path(__file__).resolve().parents[1]
+    for folder in (package / "benchmarks", package.parents[1] / "benchmarks"):
+        if (folder / "tworoom.toml").is_file():
+            return folder
+    raise BenchmarkError(
+        f"No benchmarks are installed beside {package}. Install metro-wm again."
+    )
+
+
+def read_benchmark(file: Path) -> Benchmark:
+    """Return the benchmark that a TOML file describes; its name is the file's."""
+    try:
+        table = tomllib.loads(file.read_text("utf-8"))
+    except (OSError, ValueError) as error:
+        raise BenchmarkError(f"{file} cannot be read: {error}") from error
+    valid = [field.name for field in fields(Benchmark) if field.name != "name"]
+    _require_keys(file, table, valid)
+    values = {key: _tuples(value) for key, value in table.items()}
+    return Benchmark(name=file.stem, **values)
+
+
+def evaluation_calls(benchmark: Benchmark) -> list[dict[str, Any]]:
+    """Return the ``callables`` that ``World.evaluate`` of swm sets states with."""
+    start = {name: {"value": column} for name, column in benchmark.restore.items()}
+    goal: dict[str, dict[str, Any]] = {
+        name: {"value": value, "in_dataset": False}
+        for name, value in benchmark.goal_constants.items()
+    }
+    for name, column in benchmark.goal.items():
+        goal[name] = {"value": f"goal_{column}"}
+    return [
+        {"method": benchmark.restore_method, "args": start},
+        {"method": benchmark.goal_method, "args": goal},
+    ]
+
+
+def _require_keys(file: Path, table: Mapping[str, Any], valid: list[str]) -> None:
+    unknown = sorted(set(table) - set(valid))
+    if unknown:
+        raise BenchmarkError(
+            f"{file} has the unknown key {unknown[0]!r}. Valid keys are "
+            f"{', '.join(valid)}."
+        )
+    missing = [key for key in valid if key not in table]
+    if missing:
+        raise BenchmarkError(f"{file} lacks the key {missing[0]!r}. Add it.")
+
+
+def _tuples(value: Any) -> Any:
+    """Return a TOML value with tuples in place of lists."""
+    if isinstance(value, dict):
+        return {key: _tuples(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return tuple(_tuples(item) for item in value)
+    return value

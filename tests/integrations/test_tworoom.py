@@ -1,0 +1,164 @@
+"""TwoRoom: the same as swm's environment, step by step and pixel by pixel."""
+
+import re
+from dataclasses import replace
+from importlib.util import find_spec
+
+import numpy as np
+import pytest
+
+from metro.errors import WorldError
+from metro.evaluation.benchmark import load_benchmark
+
+if find_spec("stable_worldmodel") is None:
+    pytest.skip("needs the swm extra", allow_module_level=True)
+
+from metro.integrations.recording import make_collector
+from metro.integrations.worlds import open_world
+
+
+@pytest.fixture(scope="module")
+def benchmark():
+    """The benchmark as it is in benchmarks/."""
+    return load_benchmark("tworoom")
+
+
+@pytest.fixture(scope="module")
+def world(benchmark):
+    """A world at the environment's own size."""
+    world = open_world(benchmark)
+    yield world
+    world.close()
+
+
+@pytest.mark.parametrize("image_size", [224, 100, 64, 48, 33, 32])
+def test_pictures_are_those_of_the_environment(benchmark, image_size):
+    """Bit for bit, though only the surroundings of the agent are computed."""
+    import cv2
+
+    world = open_world(benchmark, image_size=image_size)
+    rng = np.random.default_rng(0)
+    for _ in range(40):
+        world.reset(int(rng.integers(2**31)))
+        world.step(rng.normal(size=2))
+        expected = world.env.render()
+        if image_size != 224:
+            size = (image_size, image_size)
+            expected = cv2.resize(expected, size, interpolation=cv2.INTER_AREA)
+        np.testing.assert_array_equal(world.draw(), expected)
+
+
+def test_pictures_in_the_corners_are_those_of_the_environment(world):
+    """Where the window around the agent is cut off."""
+    for place in ([21, 21], [203, 21], [21, 203], [203, 203], [0, 0], [223, 223]):
+        world.restore({"proprio": np.array(place)})
+        np.testing.assert_array_equal(world.draw(), world.env.render())
+
+
+def test_a_picture_belongs_to_the_caller(world):
+    """The next one does not change it."""
+    world.reset(0)
+    first = world.draw()
+    kept = first.copy()
+    world.restore({"proprio": np.array([60.0, 60.0])})
+    assert not np.array_equal(world.draw(), first)
+    np.testing.assert_array_equal(first, kept)
+
+
+def test_what_is_restored_is_observed(world):
+    """Under every name of the released corpus, and drawn alike."""
+    world.reset(3)
+    world.step(np.array([0.3, -0.7]))
+    row, picture = world.observe(), world.draw()
+    world.reset(4)
+    world.restore(row)
+    assert set(row) == {"proprio", "pos_agent", "state"}
+    for name, place in world.observe().items():
+        np.testing.assert_array_equal(place, row[name])
+    np.testing.assert_array_equal(world.draw(), picture)
+
+
+def test_success_is_the_environment_s_own(world):
+    """At every step of a noisy walk to the target."""
+    rng = np.random.default_rng(1)
+    seen = set()
+    for seed in range(6):
+        world.reset(seed)
+        expert = make_collector("tworoom", "expert")
+        expert.begin(world, rng)
+        for _ in range(80):
+            met = world.step(expert.act(world, rng))
+            gap = world.env.agent_position - world.env.target_position
+            assert met == world.is_solved() == (float(gap.norm()) < 16)
+            seen.add(met)
+    assert seen == {True, False}
+
+
+def test_aiming_moves_the_target(world):
+    """And is the only thing that does, until the next reset."""
+    world.reset(5)
+    row = world.observe()
+    world.aim(row)
+    assert world.is_solved()
+    world.restore({"proprio": row["proprio"] + 60})
+    assert not world.is_solved()
+
+
+def test_the_seed_alone_decides_an_episode(benchmark):
+    """Whatever the world did before."""
+    fresh, used = open_world(benchmark), open_world(benchmark)
+    used.reset(1)
+    used.step(np.ones(2))
+    for world in (fresh, used):
+        world.reset(7)
+        world.step(np.array([0.5, 0.1]))
+    for name, place in fresh.observe().items():
+        np.testing.assert_array_equal(used.observe()[name], place)
+    assert fresh.env.target_position.tolist() == used.env.target_position.tolist()
+
+
+def test_crossings_end_in_the_other_room(world):
+    """At least 25 steps away at full speed."""
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        world.reset(seed)
+        make_collector("tworoom", "crossing").begin(world, rng)
+        agent, target = world.env.agent_position, world.env.target_position
+        assert (agent[0] < 112) != (target[0] < 112)
+        assert float((agent - target).norm()) < 25 * 5 * 3
+
+
+def test_there_is_no_fast_rendering(benchmark):
+    """Its own is fast enough."""
+    message = "tworoom cannot be rendered 'fast'. It can be rendered stock."
+    with pytest.raises(WorldError, match=f"^{re.escape(message)}$"):
+        open_world(benchmark, rendering="fast")
+
+
+def test_an_environment_that_is_not_there_names_those_that_are(benchmark):
+    """For a typing error in the TOML file."""
+    wrong = replace(benchmark, env_id="swm/ThreeRoom-v1")
+    message = r"^There is no environment 'swm/ThreeRoom-v1'\. .*swm/TwoRoom-v1.*\.$"
+    with pytest.raises(WorldError, match=message):
+        open_world(wrong)
+
+
+def test_a_world_that_metro_does_not_have_is_told(benchmark):
+    """A TOML file is not enough."""
+    message = (
+        "metro has no world for the benchmark 'maze'. "
+        "It has tworoom, reacher, pusht, cube."
+    )
+    with pytest.raises(WorldError, match=f"^{re.escape(message)}$"):
+        open_world(replace(benchmark, name="maze"))
+
+
+@pytest.mark.parametrize("image_size", [0, 7, 225])
+def test_sizes_beyond_reason_are_refused(benchmark, image_size):
+    """With those that make sense."""
+    message = (
+        f"image_size must be 8 to 224 pixels, got {image_size}. "
+        "Released models take 224, small ones 64."
+    )
+    with pytest.raises(WorldError, match=f"^{re.escape(message)}$"):
+        open_world(benchmark, image_size=image_size)
