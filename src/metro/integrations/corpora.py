@@ -1,0 +1,177 @@
+"""Recordings on disk, read episode by episode whatever their format.
+
+HDF5 in the released layout is read directly; ``.npz`` and ``.npy`` arrays too; all else
+that ``stable_worldmodel.data.load_dataset`` opens (Lance, folders, videos, LeRobot)
+through it.
+"""
+
+import hashlib
+from collections.abc import Mapping
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metro.errors import CorpusError
+from metro.evaluation.benchmark import Benchmark
+from metro.integrations.corpus_sources import Source, open_source
+from metro.types import Row
+
+PIXELS = "pixels"
+
+_SAMPLED = 64
+"""Episodes whose first frame goes into the digest; all other columns do in full."""
+
+
+class Corpus:
+    """Recorded episodes: their columns in memory, their frames only when asked for.
+
+    Rows of all episodes follow one another; ``lengths[e]`` rows from ``offsets[e]`` on
+    are episode e.
+    """
+
+    def __init__(self, name: str, source: Source) -> None:
+        self.name = name
+        self._source = source
+        self.lengths = np.asarray(source.lengths, np.int64)
+        self.offsets = np.asarray(source.offsets, np.int64)
+        self.columns = sorted(source.shapes)
+        _check(name, self.lengths, self.offsets, source.shapes)
+        self.image_size = int(source.shapes[PIXELS][1])
+        settings = source.settings
+        self.settings: Mapping[str, Any] = settings
+        """How metro recorded it; empty for recordings of others."""
+        self.benchmark: str | None = settings.get("benchmark")
+        self.rendering: str | None = settings.get("rendering")
+
+    @property
+    def num_episodes(self) -> int:
+        """How many episodes there are."""
+        return len(self.lengths)
+
+    @property
+    def num_frames(self) -> int:
+        """How many rows there are."""
+        return int(self.lengths.sum())
+
+    def column(self, name: str) -> NDArray[Any]:
+        """Return all rows of a column, ``[N, ...]``; never of pixels."""
+        self._require_column(name)
+        if name == PIXELS:
+            raise CorpusError(
+                f"The pixels of {self.name} are not read as a whole. "
+                f"Use frames(episode)."
+            )
+        return self._source.read(name)
+
+    def frames(self, episode: int) -> NDArray[np.uint8]:
+        """Return the frames of one episode, ``[L, S, S, 3]``."""
+        if not 0 <= episode < self.num_episodes:
+            raise CorpusError(
+                f"episode must be in [0, {self.num_episodes}), got {episode}."
+            )
+        return self._source.read_frames(episode)
+
+    def row(self, frame: int) -> Row:
+        """Return the columns of one row but pixels: what restores a state."""
+        names = (name for name in self.columns if name != PIXELS)
+        return {name: self._columns(name)[frame] for name in names}
+
+    def require(self, benchmark: Benchmark) -> None:
+        """Raise `CorpusError` if this is a recording of something else."""
+        if self.benchmark not in (None, benchmark.name):
+            raise CorpusError(
+                f"{self.name} is a recording of {self.benchmark}, not of "
+                f"{benchmark.name}. Give one of {benchmark.name}, or name that "
+                f"benchmark."
+            )
+        for column in ("action", *benchmark.restore.values(), *benchmark.goal.values()):
+            self._require_column(column)
+        size = int(np.prod(self._source.shapes["action"][1:]))
+        if size != benchmark.action_size:
+            raise CorpusError(
+                f"{self.name} has actions of {size} numbers, {benchmark.name} takes "
+                f"{benchmark.action_size}: it is a recording of something else."
+            )
+
+    @cached_property
+    def digest(self) -> str:
+        """The sha256 of all columns, and of a sample of the frames."""
+        summary = hashlib.sha256()
+        for name in self.columns:
+            summary.update(f"{name}{self._source.shapes[name]}".encode())
+            if name != PIXELS:
+                summary.update(np.ascontiguousarray(self._columns(name)).data)
+        for episode in np.unique(
+            np.linspace(0, self.num_episodes - 1, _SAMPLED).astype(int)
+        ):
+            summary.update(self._source.read_frames(int(episode), 1).tobytes())
+        return summary.hexdigest()
+
+    def close(self) -> None:
+        """Close the file."""
+        self._source.close()
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def _columns(self, name: str) -> NDArray[Any]:
+        if name not in self._kept:
+            self._kept[name] = self._source.read(name)
+        return self._kept[name]
+
+    @cached_property
+    def _kept(self) -> dict[str, NDArray[Any]]:
+        return {}
+
+    def _require_column(self, name: str) -> None:
+        if name not in self.columns:
+            raise CorpusError(
+                f"{self.name} has no column {name!r}; it has {', '.join(self.columns)}."
+            )
+
+
+def open_corpus(path: str | Path, *, episode_lengths: int | None = None) -> Corpus:
+    """Return the corpus at ``path``; close it after use, or use it in ``with``.
+
+    Args:
+        path: A file, a folder, or a name that stable_worldmodel knows.
+        episode_lengths: Rows of every episode, for arrays that do not say it.
+    """
+    return Corpus(str(path), open_source(str(path), episode_lengths))
+
+
+def _check(
+    name: str,
+    lengths: NDArray[np.int64],
+    offsets: NDArray[np.int64],
+    shapes: Mapping[str, tuple[int, ...]],
+) -> None:
+    if PIXELS not in shapes:
+        raise CorpusError(
+            f"{name} has no column 'pixels'; it has {', '.join(sorted(shapes))}."
+        )
+    shape = shapes[PIXELS]
+    if len(shape) != 4 or shape[1] != shape[2] or shape[3] != 3:
+        raise CorpusError(
+            f"{name}: pixels must be square pictures [N, S, S, 3], got {list(shape)}."
+        )
+    ends = np.cumsum(lengths)
+    if len(lengths) == 0 or lengths.min() < 1:
+        raise CorpusError(f"{name} has no episodes, or empty ones. Record it again.")
+    if not np.array_equal(offsets, ends - lengths):
+        raise CorpusError(
+            f"{name}: episodes must follow one another, but ep_offset is not the "
+            f"running sum of ep_len. Record it again."
+        )
+    for column, shape in shapes.items():
+        if shape[0] != ends[-1]:
+            raise CorpusError(
+                f"{name}: its episodes have {ends[-1]} rows, its column {column!r} has "
+                f"{shape[0]}. It is half written or damaged: record it again."
+            )

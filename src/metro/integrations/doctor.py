@@ -1,0 +1,195 @@
+"""``metro doctor``: what works on this machine, and what to do about the rest.
+
+Every check runs in a process of its own with a time limit, so that a renderer that
+hangs or a library that crashes takes nothing else with it.
+"""
+
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+
+from metro.types import Progress
+
+_TIME_LIMIT = 120.0
+"""Seconds for one check; the slowest takes ten."""
+
+_FREE_BYTES = 2e9
+"""What a corpus for a small model, its latents and its graph need together."""
+
+
+@dataclass(frozen=True)
+class Finding:
+    """The outcome of one check."""
+
+    name: str
+    ok: bool
+    detail: str
+    cure: str
+    """What to do; empty if nothing is wrong."""
+
+
+@dataclass(frozen=True)
+class Check:
+    """Something to look at: ``look`` returns what it saw, or raises."""
+
+    look: Callable[[], str]
+    cure: str
+
+
+def examine(
+    names: list[str] | None = None,
+    *,
+    time_limit: float = _TIME_LIMIT,
+    progress: Progress | None = None,
+) -> list[Finding]:
+    """Return one finding a check, in a fixed order.
+
+    Args:
+        names: Which checks; all of `CHECKS` if None.
+        time_limit: Seconds that one check may take.
+        progress: Called with checks (done, total).
+    """
+    names = list(CHECKS) if names is None else names
+    findings: list[Finding] = []
+    with ThreadPoolExecutor(max_workers=min(4, os.cpu_count() or 1)) as threads:
+        for finding in threads.map(lambda name: _run(name, time_limit), names):
+            findings.append(finding)
+            if progress is not None:
+                progress(len(findings), len(names))
+    return findings
+
+
+def look(name: str) -> None:
+    """Carry out one check in this process: its words on stdout, or an exception."""
+    sys.stdout.write(f"\n{CHECKS[name].look()}\n")
+
+
+def _run(name: str, time_limit: float) -> Finding:
+    program = f"from metro.integrations.doctor import look; look({name!r})"
+    cure = CHECKS[name].cure
+    try:
+        ran = subprocess.run(
+            [sys.executable, "-W", "ignore", "-c", program],
+            capture_output=True,
+            text=True,
+            timeout=time_limit,
+        )
+    except subprocess.TimeoutExpired:
+        return Finding(name, False, f"no answer within {time_limit:g} s", cure)
+    lines = (ran.stderr if ran.returncode else ran.stdout).strip().splitlines()
+    detail = lines[-1] if lines else f"it died with exit code {ran.returncode}"
+    if ran.returncode:
+        return Finding(name, False, detail.removeprefix("metro.errors."), cure)
+    return Finding(name, True, detail, "")
+
+
+def _look_at_python() -> str:
+    return f"Python {sys.version.split()[0]} at {sys.executable}"
+
+
+def _look_at_torch() -> str:
+    from metro.integrations import compat
+
+    vision = compat.import_torchvision()
+    import torch
+
+    words = f"torch {torch.__version__}, torchvision {vision.__version__}"
+    if compat.was_mended():
+        words += " (built for another torch; metro works around it)"
+    return words
+
+
+def _look_at_swm() -> str:
+    from importlib.metadata import version
+
+    from metro.integrations.compat import import_swm
+
+    import_swm()
+    return f"stable-worldmodel {version('stable-worldmodel')}"
+
+
+def _look_at_renderer() -> str:
+    from metro.integrations.rendering import find_mujoco_renderer
+
+    return f"MuJoCo draws by {find_mujoco_renderer()}"
+
+
+def _look_at_disk() -> str:
+    free = shutil.disk_usage(Path.cwd()).free
+    if not os.access(Path.cwd(), os.W_OK):
+        raise RuntimeError(f"{Path.cwd()} cannot be written to")
+    if free < _FREE_BYTES:
+        raise RuntimeError(f"only {free / 1e9:.1f} GB free in {Path.cwd()}")
+    return f"{free / 1e9:.0f} GB free in {Path.cwd()}"
+
+
+def _look_at_models() -> str:
+    from metro.integrations.models.loading import load_model
+
+    folder = Path(__file__).resolve().parents[1] / "assets"
+    files = sorted(folder.rglob("*.safetensors"))
+    for file in files:
+        load_model(file)
+    return f"{len(files)} shipped models load"
+
+
+def _look_at_world(name: str) -> str:
+    """Reset, step, draw and restore a world, and say how fast it is drawn."""
+    from time import perf_counter
+
+    import numpy as np
+
+    from metro.errors import WorldError
+    from metro.evaluation.benchmark import load_benchmark
+    from metro.integrations.rendering import find_renderer
+    from metro.integrations.worlds import open_world
+
+    benchmark = load_benchmark(name)
+    find_renderer(benchmark)
+    world = open_world(benchmark, image_size=64, rendering=benchmark.renderings[-1])
+    world.reset(0)
+    row = world.observe()
+    world.step(np.full(world.action_size, 0.5, np.float32))
+    world.restore(row)
+    world.aim(row)
+    if not world.is_solved():
+        raise WorldError("a restored state is not the state that was recorded")
+    world.draw()  # the first one also sets the camera up
+    started = perf_counter()
+    picture = world.draw()
+    took = perf_counter() - started
+    world.close()
+    if np.ptp(picture) == 0:
+        raise WorldError("its picture is empty")
+    return f"resets, steps, draws ({1000 * took:.1f} ms) and restores a state"
+
+
+def _world_check(name: str) -> Check:
+    return Check(
+        lambda: _look_at_world(name),
+        'Install its libraries: pip install "metro-wm[swm]"; if drawing fails, cure '
+        "the renderer first.",
+    )
+
+
+CHECKS = {
+    "python": Check(_look_at_python, "Install Python 3.11 or newer."),
+    "torch": Check(
+        _look_at_torch,
+        "Install a matching pair: pip install torch torchvision "
+        "--index-url https://download.pytorch.org/whl/cpu",
+    ),
+    "stable-worldmodel": Check(_look_at_swm, 'pip install "metro-wm[swm]"'),
+    "renderer": Check(
+        _look_at_renderer,
+        "Unset MUJOCO_GL, or install a software renderer: apt install libegl1 libgl1.",
+    ),
+    **{name: _world_check(name) for name in ("tworoom", "reacher", "pusht", "cube")},
+    "models": Check(_look_at_models, 'Install again: pip install "metro-wm[swm]"'),
+    "disk": Check(_look_at_disk, "Free some space, or work in another folder."),
+}

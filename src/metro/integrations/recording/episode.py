@@ -1,0 +1,76 @@
+"""One recorded episode: how it is made, kept on disk, and read back."""
+
+import zlib
+from collections.abc import Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metro.integrations.recording import find_recipe, make_collector
+from metro.integrations.recording.plan import Plan
+from metro.types import World
+
+GZIP_LEVEL = 4
+"""Of every picture in a corpus; smaller files are hardly smaller beyond it."""
+
+_PICTURES = "compressed pictures"
+_SIZES = "sizes of compressed pictures"
+
+
+@dataclass(frozen=True)
+class Episode:
+    """The rows of one episode; pictures compressed one by one."""
+
+    columns: Mapping[str, NDArray[Any]]
+    """Each ``[L, ...]``; the last action is NaN."""
+    pictures: list[bytes]
+    """``L`` zlib streams of ``[S, S, 3]`` uint8."""
+
+
+def record_episode(plan: Plan, world: World, number: int) -> Episode:
+    """Return episode ``number`` of a plan, whatever ``world`` did before."""
+    rng = np.random.default_rng([plan.seed, number])
+    stops_at_goal = find_recipe(plan.benchmark.name, plan.recipe).stops_at_goal
+    collector = make_collector(plan.benchmark.name, plan.recipe)
+    world.reset(int(rng.integers(2**31)))
+    collector.begin(world, rng)
+    rows, pictures = [], []
+    for _ in range(plan.steps):
+        row, picture = world.observe(), world.draw()
+        action = np.array(collector.act(world, rng), np.float32)
+        rows.append(row | {"action": action})
+        pictures.append(zlib.compress(picture.data, GZIP_LEVEL))
+        if world.step(action) and stops_at_goal:
+            break
+    nothing = np.full(world.action_size, np.nan, np.float32)
+    rows.append(world.observe() | {"action": nothing})
+    pictures.append(zlib.compress(world.draw().data, GZIP_LEVEL))
+    columns = {name: np.stack([row[name] for row in rows]) for name in rows[0]}
+    return Episode(columns, pictures)
+
+
+def save_episode(episode: Episode, file: Path) -> None:
+    """Write an episode to ``file`` (``.npz``), whole or not at all."""
+    sizes = np.array([len(picture) for picture in episode.pictures])
+    pictures = np.frombuffer(b"".join(episode.pictures), np.uint8)
+    unfinished = file.with_suffix(".unfinished")
+    with unfinished.open("wb") as stream:
+        arrays: Any = {**episode.columns, _PICTURES: pictures, _SIZES: sizes}
+        np.savez(stream, **arrays)
+    unfinished.rename(file)
+
+
+def load_episode(file: Path) -> Episode:
+    """Return the episode that `save_episode` wrote."""
+    with np.load(file, allow_pickle=False) as archive:
+        arrays = {name: archive[name] for name in archive.files}
+    ends = np.cumsum(arrays.pop(_SIZES))
+    stream = arrays.pop(_PICTURES).tobytes()
+    starts = [0, *ends[:-1].tolist()]
+    pictures = [
+        stream[first:last] for first, last in zip(starts, ends.tolist(), strict=True)
+    ]
+    return Episode(arrays, pictures)

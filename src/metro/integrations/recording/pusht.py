@@ -1,0 +1,96 @@
+"""Who moves the disc while a PushT corpus is recorded.
+
+No expert ships for PushT: the released corpus is human demonstrations. Here are swm's
+weak policy and a scripted pusher that knows no goal; it goes round the T, pushes it
+through a random point of its edge, mostly beside its centre of mass so that it turns,
+and lets go. Actions are displacements of the disc's target in hundreds of units.
+"""
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metro.integrations.recording.pushes import (
+    Push,
+    choose_push,
+    inside,
+    limit_length,
+    placed,
+    route_around,
+)
+from metro.integrations.worlds.pusht import AGENT_RADIUS, Points
+
+if TYPE_CHECKING:
+    from metro.types import World
+
+_ACTION_UNIT = 100.0
+_WEAK_SHARE = 0.12
+_WEAK_REACH = 100.0
+_ARRIVED = 15.0
+
+
+class Weak:
+    """swm's weak policy: uniform actions, kept within 100 units of the block."""
+
+    def begin(self, world: "World", rng: np.random.Generator) -> None:
+        """Do nothing: this policy has no memory."""
+
+    def act(self, world: "World", rng: np.random.Generator) -> NDArray[np.float32]:
+        """Return a uniform action ``[2]`` whose target is near the block."""
+        state = world.observe()["state"]
+        agent, block = state[:2], state[2:4]
+        target = agent + rng.uniform(-1, 1, 2) * _ACTION_UNIT
+        target = np.clip(target, block - _WEAK_REACH, block + _WEAK_REACH)
+        return _action(target - agent)
+
+
+class Pusher:
+    """Scripted pushes through random points of the T's edge; 12 % weak episodes."""
+
+    def begin(self, world: "World", rng: np.random.Generator) -> None:
+        """Draw the habits of this episode: weak or not, hurry, and noise."""
+        self._weak = Weak() if rng.random() < _WEAK_SHARE else None
+        self._hurry = rng.uniform(0.3, 0.7)
+        self._noise_level = rng.uniform(0.0, 0.1)
+        self._noise = np.zeros(2)
+        self._push: Push | None = None
+
+    def act(self, world: "World", rng: np.random.Generator) -> NDArray[np.float32]:
+        """Return the action ``[2]`` of the present phase: approach, push or retreat."""
+        if self._weak is not None:
+            return self._weak.act(world, rng)
+        state = world.observe()["state"]
+        agent, pose = state[:2], state[2:5]
+        if self._push is None or self._push.is_over:
+            self._push = choose_push(agent, pose, rng)
+        wanted = self._advance(self._push, agent, pose)
+        self._noise = 0.6 * self._noise + rng.normal(0, self._noise_level, 2)
+        target = agent + (wanted + self._noise) * _ACTION_UNIT
+        return _action(inside(target) - agent)
+
+    def _advance(self, push: Push, agent: Points, pose: Points) -> Points:
+        """Return the action of this step before noise, and count the step."""
+        if push.heading is None:
+            return self._approach(push, agent, pose)
+        if push.steps_left > 0 and not push.has_slipped(agent, pose):
+            push.steps_left -= 1
+            if push.touched:
+                return push.speed * push.aim(pose)
+            to_contact = placed(push.contact, pose) - agent
+            return limit_length(to_contact / AGENT_RADIUS, push.speed)
+        push.steps_left = 0
+        push.retreat -= 1
+        return -0.5 * self._hurry * push.aim(pose)
+
+    def _approach(self, push: Push, agent: Points, pose: Points) -> Points:
+        start = push.staging_point(pose)
+        push.patience -= 1
+        if push.patience <= 0 or np.linalg.norm(start - agent) < _ARRIVED:
+            push.begin(pose)
+        waypoint = route_around(agent, start, pose)
+        return limit_length(2 * (waypoint - agent) / _ACTION_UNIT, self._hurry)
+
+
+def _action(displacement: Points) -> NDArray[np.float32]:
+    return np.asarray(np.clip(displacement / _ACTION_UNIT, -1, 1), np.float32)

@@ -1,0 +1,166 @@
+"""``metro record``: a corpus from nothing but a benchmark, a recipe and a seed.
+
+Finished episodes wait in ``.NAME.partial`` beside the output; the same command goes on
+from them. When all are there they become one HDF5 file, written under another name and
+then renamed, so that NAME is never half a corpus.
+"""
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+from metro._places import sync
+from metro.errors import BenchmarkError, StorageError
+from metro.evaluation.benchmark import Benchmark
+from metro.integrations.recording.episode import Episode, load_episode
+from metro.integrations.recording.plan import Plan
+from metro.integrations.recording.released import SETTINGS, write_corpus
+from metro.integrations.recording.workers import (
+    episode_file,
+    record_apart,
+    record_here,
+)
+from metro.integrations.rendering import Renderer, find_renderer
+from metro.types import Progress
+
+
+def record(  # noqa: PLR0913  (one argument a setting, as the verb has them)
+    benchmark: Benchmark,
+    path: str | Path,
+    *,
+    episodes: int,
+    seed: int = 0,
+    recipe: str | None = None,
+    image_size: int = 224,
+    rendering: str = "stock",
+    steps: int | None = None,
+    workers: int = 1,
+    progress: Progress | None = None,
+    force: bool = False,
+) -> None:
+    """Record a corpus of ``benchmark`` to the HDF5 file ``path``.
+
+    The bytes depend on the settings alone, not on the number of workers nor on
+    interruptions.
+
+    Args:
+        benchmark: What to record.
+        path: The file to create.
+        episodes: How many.
+        seed: Of all randomness; episode e draws from the pair (seed, e).
+        recipe: One of the benchmark's; its first if None.
+        image_size: Pixels along a side; 224 as released.
+        rendering: ``stock`` as released, or ``fast`` where the benchmark has it.
+        steps: Environment steps of an episode, at most; the benchmark's if None.
+        workers: Processes; with 1 everything happens in this one.
+        progress: Called with episodes (done, total).
+        force: Replace a corpus that metro recorded; never anything else.
+    """
+    path = Path(path)
+    plan = Plan(
+        benchmark,
+        episodes,
+        seed,
+        recipe or benchmark.recipes[0],
+        image_size,
+        rendering,
+        steps or benchmark.episode_steps,
+    )
+    if workers < 1:
+        raise BenchmarkError(f"workers must be 1 or more, got {workers}.")
+    _require_free(path, force=force)
+    renderer = find_renderer(benchmark)
+    try:
+        folder = _open_folder(path, plan.describe(str(renderer)))
+        _record_missing(plan, folder, workers, progress, renderer)
+        _assemble(plan, folder, path, str(renderer))
+        shutil.rmtree(folder, ignore_errors=True)
+    except OSError as error:
+        raise StorageError(
+            f"{path} cannot be written: {error}. What was recorded is kept; the same "
+            f"command goes on from there."
+        ) from error
+
+
+def _require_free(path: Path, *, force: bool) -> None:
+    if not path.parent.is_dir():
+        raise StorageError(f"The folder {path.parent} does not exist. Make it first.")
+    if not path.exists():
+        return
+    if not force:
+        raise StorageError(
+            f"{path} exists already. Replace it with force=True (--force)."
+        )
+    if not _is_ours(path):
+        raise StorageError(
+            f"{path} exists and is not a corpus that metro recorded; it will not be "
+            f"replaced, not even by force. Move it away or choose another name."
+        )
+
+
+def _is_ours(path: Path) -> bool:
+    import h5py
+
+    if not path.is_file() or not h5py.is_hdf5(path):
+        return False
+    with h5py.File(path, "r") as stream:
+        return SETTINGS in stream.attrs
+
+
+def _open_folder(path: Path, key: str) -> Path:
+    """Return the folder of finished episodes; those of other settings are deleted."""
+    folder = path.with_name(f".{path.name}.partial")
+    note = folder / "settings.json"
+    if folder.exists() and (not note.exists() or note.read_text() != key):
+        shutil.rmtree(folder)
+    folder.mkdir(exist_ok=True)
+    note.write_text(key)
+    return folder
+
+
+def _record_missing(
+    plan: Plan,
+    folder: Path,
+    workers: int,
+    progress: Progress | None,
+    renderer: Renderer,
+) -> None:
+    numbers = range(plan.episodes)
+    missing = [n for n in numbers if not episode_file(folder, n).exists()]
+    finished = plan.episodes - len(missing)
+
+    def done() -> None:
+        nonlocal finished
+        finished += 1
+        if progress is not None:
+            progress(finished, plan.episodes)
+
+    if progress is not None:
+        progress(finished, plan.episodes)
+    workers = min(workers, len(missing))
+    if workers > 1:
+        shares = [missing[first::workers] for first in range(workers)]
+        record_apart(plan, folder, shares, done, renderer)
+    elif missing:
+        record_here(plan, folder, missing, done)
+
+
+def _assemble(plan: Plan, folder: Path, path: Path, renderer: str) -> None:
+    """Write all episodes to ``path``: the file appears whole or not at all."""
+    unfinished = folder / "corpus.h5"
+    try:
+        write_corpus(
+            unfinished,
+            _episodes(plan, folder),
+            image_size=plan.image_size,
+            settings=plan.describe(renderer),
+        )
+        unfinished.replace(path)
+    finally:
+        unfinished.unlink(missing_ok=True)  # if the disk is full, it needs the room
+    sync(path.parent)
+
+
+def _episodes(plan: Plan, folder: Path) -> Iterator[Episode]:
+    for number in range(plan.episodes):
+        yield load_episode(episode_file(folder, number))
