@@ -1,0 +1,1 @@
+"""World models: networks, training, and everything that loads a frozen one."""

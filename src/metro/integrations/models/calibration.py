@@ -1,0 +1,40 @@
+"""Batch norm for evaluation: statistics of the finished weights alone."""
+
+from collections.abc import Iterable
+
+import torch
+from torch import nn
+from torch.nn.modules.batchnorm import _BatchNorm
+
+from metro.integrations.models.clips import Batch
+from metro.integrations.models.networks import WorldModelNetwork
+
+
+@torch.no_grad()
+def calibrate(network: WorldModelNetwork, batches: Iterable[Batch]) -> None:
+    """Replace the running statistics of all batch norms by means over ``batches``.
+
+    The running means of training lag behind weights that still move: in between, a
+    model that trains well can be useless in evaluation mode.
+
+    Args:
+        network: Its weights stay; switch it to evaluation mode afterwards.
+        batches: Clips to pass through it.
+    """
+    network.train()
+    norms = [module for module in network.modules() if isinstance(module, _BatchNorm)]
+    momenta = [norm.momentum for norm in norms]
+    for module in network.modules():
+        if isinstance(module, nn.Dropout):
+            module.eval()
+    for norm in norms:
+        norm.reset_running_stats()
+        norm.momentum = None  # a plain mean over all batches
+    device = network.predictor.pos_embedding.device
+    for batch in batches:
+        z = network.encode(torch.from_numpy(batch.pixels).to(device))
+        z = z.unflatten(0, (len(batch.blocks), -1))
+        blocks = torch.from_numpy(batch.blocks).to(device)
+        network.predict(z[:, :-1], blocks[:, :-1])
+    for norm, momentum in zip(norms, momenta, strict=True):
+        norm.momentum = momentum

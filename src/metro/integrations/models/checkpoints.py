@@ -1,0 +1,78 @@
+"""Unfinished training on disk, beside the file it will become."""
+
+import os
+from dataclasses import dataclass, fields
+from pathlib import Path
+from pickle import UnpicklingError
+from typing import Any
+
+import torch
+
+from metro.errors import ModelError
+
+_DAMAGE = (RuntimeError, TypeError, EOFError, OSError, KeyError, UnpicklingError)
+"""What torch raises at a damaged file."""
+
+
+@dataclass(frozen=True)
+class Checkpoint:
+    """All that the rest of a run depends on.
+
+    Attributes:
+        key: Sizes, recipe and corpus; another run's checkpoint is refused.
+        step: Optimiser steps done.
+        seconds: Time they took.
+        log: What was measured so far.
+        network: State dict.
+        heads: State dict.
+        optimizer: State dict.
+    """
+
+    key: str
+    step: int
+    seconds: float
+    log: list[dict[str, Any]]
+    network: dict[str, Any]
+    heads: dict[str, Any]
+    optimizer: dict[str, Any]
+
+
+def checkpoint_path(path: Path) -> Path:
+    """Return where the checkpoint of the model ``path`` lies."""
+    return Path(f"{path}.checkpoint")
+
+
+def store(path: Path, checkpoint: Checkpoint) -> None:
+    """Write a checkpoint, whole or not at all."""
+    contents = {
+        item.name: getattr(checkpoint, item.name) for item in fields(checkpoint)
+    }
+    unfinished = Path(f"{path}.checkpoint.unfinished")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    torch.save(contents, unfinished)
+    os.replace(unfinished, checkpoint_path(path))
+
+
+def resume(path: Path, key: str) -> Checkpoint | None:
+    """Return the checkpoint of this very run, or None if there is none."""
+    stored = checkpoint_path(path)
+    if not stored.exists():
+        return None
+    try:
+        contents = torch.load(stored, map_location="cpu", weights_only=True)
+        checkpoint = Checkpoint(**contents)
+    except _DAMAGE as error:
+        raise ModelError(
+            f"{stored} is damaged ({type(error).__name__}). Delete it to start anew."
+        ) from error
+    if checkpoint.key != key:
+        raise ModelError(
+            f"{stored} belongs to a run with other settings or another corpus. "
+            f"Delete it, or train to another file."
+        )
+    return checkpoint
+
+
+def remove(path: Path) -> None:
+    """Delete the checkpoint: the model is written."""
+    checkpoint_path(path).unlink(missing_ok=True)

@@ -1,0 +1,127 @@
+"""Sizes of the networks: as published, and small enough for two cores."""
+
+from dataclasses import asdict, dataclass, fields, replace
+from typing import Any
+
+from metro.errors import ModelError
+
+FAMILIES = ("lewm", "pldm")
+"""Both have the same network; they differ in the loss."""
+
+ACTION_BLOCK = 5
+"""Environment steps between two frames of a clip, and actions in one block."""
+
+
+@dataclass(frozen=True)
+class Sizes:
+    """Everything that decides the shapes of a network's tensors.
+
+    Attributes:
+        encoder: ``vit`` (the published ViT-tiny) or ``cnn``.
+        image_size: Height and width of a frame, pixels.
+        patch_size: Edge of a ViT patch; of ``cnn`` the first stride (2 or 4), pixels.
+        widths: Channels of the convolutions; of ``vit`` its hidden size.
+        latent_size: D.
+        projector_size: Hidden units of both projectors.
+        depth: Blocks of the predictor.
+        heads: Attention heads of the predictor.
+        head_size: Dimensions of one head.
+        mlp_size: Hidden units of the predictor's feed-forward part.
+        dropout: In the predictor, while training.
+        num_frames: Frames of context that the predictor sees at most.
+        action_size: Numbers in one action block, A * 5.
+        smoothed_size: Width of the action embedder's first layer.
+    """
+
+    encoder: str
+    image_size: int
+    patch_size: int
+    widths: tuple[int, ...]
+    latent_size: int
+    projector_size: int
+    depth: int
+    heads: int
+    head_size: int
+    mlp_size: int
+    dropout: float
+    num_frames: int
+    action_size: int
+    smoothed_size: int = 10
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the sizes as JSON values."""
+        return {**asdict(self), "widths": list(self.widths)}
+
+    @classmethod
+    def from_json(cls, values: dict[str, Any]) -> "Sizes":
+        """Return the sizes that `to_json` wrote."""
+        names = {field.name for field in fields(cls)}
+        if set(values) != names:
+            wrong = sorted(set(values) ^ names)
+            raise ModelError(
+                f"The sizes of a network are {', '.join(sorted(names))}; "
+                f"{', '.join(wrong)} should not be there or is missing."
+            )
+        return cls(**{**values, "widths": tuple(values["widths"])})
+
+
+PAPER = Sizes(
+    encoder="vit",
+    image_size=224,
+    patch_size=14,
+    widths=(192,),
+    latent_size=192,
+    projector_size=2048,
+    depth=6,
+    heads=16,
+    head_size=64,
+    mlp_size=2048,
+    dropout=0.1,
+    num_frames=3,
+    action_size=10,
+)
+"""LeWM and PLDM as published: 303 tensors, 18.0 M parameters."""
+
+_SMALL_64 = Sizes(
+    encoder="cnn",
+    image_size=64,
+    patch_size=4,
+    widths=(32, 64, 128),
+    latent_size=64,
+    projector_size=256,
+    depth=2,
+    heads=4,
+    head_size=32,
+    mlp_size=256,
+    dropout=0.0,
+    num_frames=3,
+    action_size=10,
+)
+
+SMALL = {
+    "tworoom": replace(_SMALL_64, image_size=32, patch_size=2, widths=(16, 32, 64)),
+    "reacher": replace(_SMALL_64, image_size=48),
+    "pusht": replace(_SMALL_64, latent_size=64, projector_size=512, depth=3),
+    "cube": replace(_SMALL_64, latent_size=96, projector_size=512, depth=3),
+}
+"""Networks that learn one benchmark on two cores, by the benchmark's name."""
+
+
+def sizes_for(preset: str, *, benchmark: str, action_size: int) -> Sizes:
+    """Return the sizes of a preset for one benchmark.
+
+    Args:
+        preset: ``paper`` or ``small``.
+        benchmark: Its name; only the small preset depends on it.
+        action_size: A, of one environment step.
+    """
+    if preset == "paper":
+        return replace(PAPER, action_size=action_size * ACTION_BLOCK)
+    if preset != "small":
+        raise ModelError(f"preset must be paper or small, got {preset!r}.")
+    if benchmark not in SMALL:
+        raise ModelError(
+            f"There is no small preset for {benchmark!r}; "
+            f"choose among {', '.join(sorted(SMALL))}, or give sizes of your own."
+        )
+    return replace(SMALL[benchmark], action_size=action_size * ACTION_BLOCK)

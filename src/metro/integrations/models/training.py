@@ -1,0 +1,249 @@
+"""Training of LeWM and PLDM from plain arrays: resumable, the same bits by seed."""
+
+import json
+import os
+import time
+from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from metro.errors import ModelError
+from metro.integrations.models.calibration import calibrate
+from metro.integrations.models.checkpoints import Checkpoint, remove, resume, store
+from metro.integrations.models.clips import (
+    CLIP_FRAMES,
+    ClipSampler,
+    Footage,
+    Scaling,
+    clip_starts,
+    split_episodes,
+)
+from metro.integrations.models.frozen import FrozenModel
+from metro.integrations.models.interrupts import interrupts_deferred
+from metro.integrations.models.learner import Learner
+from metro.integrations.models.memory import keep_freed_memory
+from metro.integrations.models.networks import WorldModelNetwork
+from metro.integrations.models.presets import ACTION_BLOCK, Sizes
+from metro.integrations.models.probes import quick_check
+from metro.integrations.models.recipes import Recipe, model_name
+from metro.integrations.models.weights import save_model
+from metro.types import Progress
+
+CHECKPOINT_SECONDS = 120.0
+CHECKS = 20
+"""How often in a run held-out prediction and probes are measured."""
+
+_CALIBRATION, _QUICK_CALIBRATION = 40, 4
+"""Batches that set the batch norms of the finished model, and of one in a check."""
+
+
+@dataclass(frozen=True)
+class Training:
+    """The end of a training run.
+
+    Attributes:
+        model: The trained model, as written to ``path``.
+        path: Its ``.safetensors`` file.
+        log: What was measured on the way, one mapping a check; in ``path.log.json``.
+    """
+
+    model: FrozenModel
+    path: Path
+    log: list[dict[str, Any]] = field(repr=False)
+
+
+def train(
+    footage: Footage,
+    path: str | Path,
+    *,
+    sizes: Sizes,
+    recipe: Recipe,
+    init: FrozenModel | None = None,
+    progress: Progress | None = None,
+) -> Training:
+    """Train a world model and write it to ``path``; resume if it was interrupted.
+
+    The same arguments give the same file, also after interruptions. Ctrl-C keeps what
+    was done: the next call goes on from there.
+
+    Args:
+        footage: The corpus, as arrays.
+        path: The ``.safetensors`` file to write.
+        sizes: Of the network; its action size must be that of the footage.
+        recipe: How to train.
+        init: Start from these weights (fine-tuning); its action scaling is kept.
+        progress: Called with (done, total) steps.
+    """
+    path = Path(path)
+    if path.exists():
+        raise ModelError(f"{path} exists already. Delete it or choose another name.")
+    _check_sizes(footage, sizes)
+    with _threads(recipe.threads):
+        run = _Run(footage, path, sizes, recipe, init)
+        run.go(progress)
+        model = run.frozen(_CALIBRATION)
+    save_model(model, path)
+    remove(path)
+    return Training(model, path, run.log)
+
+
+class _Run:
+    """A learner, where its clips come from, and where it is stored."""
+
+    def __init__(
+        self,
+        footage: Footage,
+        path: Path,
+        sizes: Sizes,
+        recipe: Recipe,
+        init: FrozenModel | None,
+    ) -> None:
+        self.footage, self.path, self.sizes, self.recipe = footage, path, sizes, recipe
+        self.init = None if init is None else init.digest
+        self.scaling = _scaling(footage, init)
+        self.learner = Learner(footage, sizes, recipe=recipe, init=init)
+        starts, self.held_out = _split(footage, recipe)
+        self.sampler = ClipSampler(
+            footage,
+            starts,
+            scaling=self.scaling,
+            batch_size=recipe.batch_size,
+            seed=recipe.seed,
+        )
+        self.seconds = 0.0
+        self.log: list[dict[str, Any]] = []
+        self._resume()
+
+    def go(self, progress: Progress | None) -> None:
+        """Do the steps that are left; Ctrl-C stops after the step under way."""
+        stored = time.monotonic()
+        started = stored - self.seconds
+        with interrupts_deferred() as asked, ThreadPoolExecutor(1) as reader:
+            following = reader.submit(self.sampler.batch, self.learner.step)
+            while self.learner.step < self.recipe.steps:
+                batch = following.result()
+                following = reader.submit(self.sampler.batch, self.learner.step + 1)
+                terms = self.learner.advance(batch)
+                self.seconds = time.monotonic() - started
+                self._check(terms)
+                if asked() or time.monotonic() - stored > CHECKPOINT_SECONDS:
+                    self._store()
+                    stored = time.monotonic()
+                if asked():
+                    raise KeyboardInterrupt
+                if progress is not None:
+                    progress(self.learner.step, self.recipe.steps)
+
+    def frozen(self, num_batches: int) -> FrozenModel:
+        """Return the model as it is now, calibrated, independent of further steps."""
+        network = WorldModelNetwork(self.sizes).to(self.recipe.device)
+        network.load_state_dict(self.learner.network.state_dict())
+        calibrate(network, (self.sampler.batch(step) for step in range(num_batches)))
+        network.cpu()
+        return FrozenModel(
+            network,
+            family=self.recipe.family,
+            benchmark=self.footage.benchmark,
+            rendering=self.footage.rendering,
+            scaling=(self.scaling.mean, self.scaling.std),
+            notes=self._notes(),
+        )
+
+    def _notes(self) -> dict[str, Any]:
+        preset = "paper" if self.sizes.encoder == "vit" else "small"
+        return {
+            "name": model_name(self.footage.benchmark, preset, self.recipe),
+            "recipe": self.recipe.to_json(),
+            "corpus": dict(self.footage.source),
+            "init": self.init,
+            "num_episodes": len(self.footage.lengths),
+            "num_frames": len(self.footage.pixels),
+        }
+
+    def _check(self, terms: dict[str, float]) -> None:
+        """Measure the model now and then, and at the end, and log it."""
+        step, steps = self.learner.step, self.recipe.steps
+        if step % max(1, steps // CHECKS) and step != steps:
+            return
+        frames = step * self.recipe.batch_size * CLIP_FRAMES
+        entry = {
+            "step": step,
+            **{name: round(term, 5) for name, term in terms.items()},
+            **quick_check(self.frozen(_QUICK_CALIBRATION), self.footage, self.held_out),
+            "seconds": round(self.seconds, 1),
+            "frames_per_second": round(frames / max(self.seconds, 1e-9)),
+        }
+        self.log.append(entry)
+        unfinished = Path(f"{self.path}.log.unfinished")
+        unfinished.write_text(json.dumps(self.log, indent=1))
+        os.replace(unfinished, f"{self.path}.log.json")
+
+    def _key(self) -> str:
+        """Return all that the run depends on, as text."""
+        parts = {**self._notes(), "sizes": self.sizes.to_json()}
+        return json.dumps(parts, sort_keys=True)
+
+    def _store(self) -> None:
+        state = self.learner.state()
+        checkpoint = Checkpoint(
+            self._key(), self.learner.step, self.seconds, self.log, **state
+        )
+        store(self.path, checkpoint)
+
+    def _resume(self) -> None:
+        checkpoint = resume(self.path, self._key())
+        if checkpoint is not None:
+            self.learner.restore(checkpoint.step, vars(checkpoint))
+            self.seconds, self.log = checkpoint.seconds, checkpoint.log
+
+
+def _split(
+    footage: Footage, recipe: Recipe
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the first rows of the clips to train on, and the episodes to judge on."""
+    number = len(footage.lengths)
+    kept, held_out = split_episodes(number, recipe.held_out, recipe.seed)
+    if recipe.split == "episodes":
+        return clip_starts(footage.lengths, kept), held_out
+    starts = clip_starts(footage.lengths, np.arange(number))
+    order = np.random.default_rng([recipe.seed, len(starts)]).permutation(len(starts))
+    return np.sort(starts[order[round(recipe.held_out * len(starts)) :]]), held_out
+
+
+def _scaling(footage: Footage, init: FrozenModel | None) -> Scaling:
+    if init is None or init.action_mean is None or init.action_std is None:
+        return Scaling.fit(footage.actions)
+    return Scaling(init.action_mean, init.action_std)
+
+
+def _check_sizes(footage: Footage, sizes: Sizes) -> None:
+    if footage.image_size != sizes.image_size:
+        raise ModelError(
+            f"The corpus has frames of {footage.image_size} px, the network takes "
+            f"{sizes.image_size} px. Record with --image-size {sizes.image_size}."
+        )
+    block = ACTION_BLOCK * footage.actions.shape[1]
+    if block != sizes.action_size:
+        raise ModelError(
+            f"The corpus has action blocks of {block} numbers, the network takes "
+            f"{sizes.action_size}. It is for another benchmark."
+        )
+
+
+@contextmanager
+def _threads(number: int) -> Iterator[None]:
+    """Set torch's threads for a block of code, and the allocator for good."""
+    keep_freed_memory()
+    before = torch.get_num_threads()
+    torch.set_num_threads(number)
+    try:
+        yield
+    finally:
+        torch.set_num_threads(before)
