@@ -1,0 +1,101 @@
+"""Rows: one JSON object a query and planner seed, appended to a JSONL file."""
+
+import json
+import os
+from collections.abc import Iterable, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from metro.errors import BenchmarkError
+from metro.evaluation.queries import Query
+
+METHODS = ("flat", "metro")
+
+
+@dataclass(frozen=True)
+class Setting:
+    """How queries are planned.
+
+    Attributes:
+        method: One of `METHODS`.
+        plan_blocks: h, action blocks of a micro plan.
+        waypoint_budget: H, frames; None for methods without a graph.
+        step_budget: T, environment steps.
+        planner_seed: Of the micro planner's random numbers.
+    """
+
+    method: str
+    plan_blocks: int
+    waypoint_budget: int | None
+    step_budget: int
+    planner_seed: int
+
+    def __post_init__(self) -> None:
+        if self.method not in METHODS:
+            raise BenchmarkError(
+                f"method must be one of {', '.join(METHODS)}, got {self.method!r}."
+            )
+        if (self.waypoint_budget is None) == (self.method == "metro"):
+            raise BenchmarkError(
+                f"waypoint_budget belongs to metro and only to it, got "
+                f"{self.waypoint_budget} for {self.method}."
+            )
+
+    def seed_of(self, query: Query) -> int:
+        """Return the seed of a query's own random numbers."""
+        parts = [self.planner_seed, query.episode, query.start, query.goal]
+        return int(np.random.SeedSequence(parts).generate_state(1)[0])
+
+
+def key_of(row: Mapping[str, Any]) -> str:
+    """Return what a row answers: the same key, the same question."""
+    names = ("benchmark", "setting", "query", "model", "corpus", "rendering")
+    return json.dumps([row.get(name) for name in names], sort_keys=True)
+
+
+def to_json(setting: Setting, query: Query) -> dict[str, Any]:
+    """Return a setting and a query as the row has them."""
+    return {"setting": asdict(setting), "query": asdict(query)}
+
+
+def append_rows(rows: Iterable[Mapping[str, Any]], path: Path) -> None:
+    """Append rows to a JSONL file; on disk when this returns."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    _drop_half_a_line(path)
+    with path.open("a") as file:
+        for row in rows:
+            file.write(json.dumps(row, sort_keys=True) + "\n")
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _drop_half_a_line(path: Path) -> None:
+    """Remove what a kill left of a row at the end of the file."""
+    if not path.exists():
+        return
+    text = path.read_bytes()
+    whole = text.rfind(b"\n") + 1
+    if whole < len(text):
+        with path.open("r+b") as file:
+            file.truncate(whole)
+
+
+def read_rows(path: Path) -> list[dict[str, Any]]:
+    """Return the rows of a JSONL file; a last line cut short by a kill is left out."""
+    if not path.exists():
+        return []
+    lines = path.read_text().split("\n")
+    rows = []
+    for number, line in enumerate(lines):
+        try:
+            rows.append(json.loads(line))
+        except ValueError:
+            if number >= len(lines) - 1:
+                break
+            raise BenchmarkError(
+                f"Line {number + 1} of {path} is not a row. Delete it, and run again."
+            ) from None
+    return rows

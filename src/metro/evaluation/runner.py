@@ -1,0 +1,157 @@
+"""The closed loop: observe, choose a target, plan, act, until the goal or the budget.
+
+All queries of a batch go in step, so that the encoder and the micro planner see them
+together; each has a world and random numbers of its own.
+"""
+
+import time
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metro.types import Image, Progress, Row, Vector, World
+
+
+class Guide(Protocol):
+    """Tells one query, before every micro plan, which latent to head for."""
+
+    def __call__(self, observed: Vector, step: int) -> tuple[Vector, str]:
+        """Return the target ``[D]`` and a word for why, ``step`` frames after start."""
+        ...
+
+
+class Actor(Protocol):
+    """Encoder and micro planner of a batch of queries."""
+
+    def encode(self, frames: NDArray[np.uint8]) -> NDArray[np.float32]:
+        """Return latents ``[B, D]`` of frames ``[B, S, S, 3]``."""
+        ...
+
+    def plan(
+        self, observed: NDArray[Any], target: NDArray[Any], queries: Sequence[int]
+    ) -> NDArray[np.float32]:
+        """Return raw actions ``[B, frames, A]`` to be executed one after another."""
+        ...
+
+
+@dataclass
+class Attempt:
+    """One query in its world.
+
+    Attributes:
+        world: At the start, aimed at the goal.
+        first: The recorded frame to start from, as the published protocol gives it.
+        guide: Which latent to head for.
+        is_presolved: Whether the start already meets the goal.
+        frames_to_success: Environment steps until the goal was met; None: never.
+        kinds: How often each word of the guide came.
+        path: The columns of every moment, if asked for.
+        pictures: Its pictures, if asked for.
+    """
+
+    world: World
+    first: Image
+    guide: Guide
+    is_presolved: bool
+    frames_to_success: int | None = None
+    kinds: Counter[str] = field(default_factory=Counter)
+    path: list[Row] = field(default_factory=list)
+    pictures: list[Image] = field(default_factory=list)
+
+
+@dataclass
+class Seconds:
+    """Wall time of a batch, by what it was spent on."""
+
+    draw: float = 0.0
+    encode: float = 0.0
+    guide: float = 0.0
+    plan: float = 0.0
+    step: float = 0.0
+
+    @contextmanager
+    def of(self, phase: str) -> Iterator[None]:
+        """Add the time of a block of code to a phase."""
+        started = time.perf_counter()
+        yield
+        spent = time.perf_counter() - started
+        setattr(self, phase, getattr(self, phase) + spent)
+
+
+def run_attempts(
+    attempts: Sequence[Attempt],
+    actor: Actor,
+    *,
+    step_budget: int,
+    record: bool = False,
+    progress: Progress | None = None,
+) -> Seconds:
+    """Act until every attempt has met its goal or used its budget; fill them in.
+
+    Success latches: a query that met its goal is left as it is. A start that is already
+    solved counts as solved after 1 step at the earliest, as in the published protocol.
+
+    Paper: Alg. 1. Decision: D13.
+
+    Args:
+        attempts: Queries at their starts.
+        actor: Encoder and micro planner.
+        step_budget: T, environment steps.
+        record: Keep the columns and pictures of every moment.
+        progress: Called with (steps, step_budget).
+    """
+    seconds = Seconds()
+    step = 0
+    live = list(range(len(attempts)))
+    while live and step < step_budget:
+        with seconds.of("draw"):
+            frames = np.stack([_look(attempts[query], step) for query in live])
+        with seconds.of("encode"):
+            observed = actor.encode(frames)
+        with seconds.of("guide"):
+            targets = _targets([attempts[query] for query in live], observed, step)
+        with seconds.of("plan"):
+            plans = actor.plan(observed, targets, live)[:, : step_budget - step]
+        with seconds.of("step"):
+            for query, actions in zip(live, plans, strict=True):
+                _execute(attempts[query], actions, step, record=record)
+        step += plans.shape[1]
+        live = [query for query in live if attempts[query].frames_to_success is None]
+        if progress is not None:
+            progress(step, step_budget)
+    return seconds
+
+
+def _targets(
+    attempts: Sequence[Attempt], observed: NDArray[np.float32], step: int
+) -> NDArray[Any]:
+    """Ask every guide; return the targets ``[B, D]`` and count their kinds."""
+    targets = []
+    for attempt, latent in zip(attempts, observed, strict=True):
+        target, kind = attempt.guide(latent, step)
+        attempt.kinds[kind] += 1
+        targets.append(target)
+    return np.stack(targets)
+
+
+def _look(attempt: Attempt, step: int) -> Image:
+    return attempt.first if step == 0 else attempt.world.draw()
+
+
+def _execute(
+    attempt: Attempt, actions: NDArray[np.float32], step: int, *, record: bool
+) -> None:
+    """Act one action after another; stop where the goal is met."""
+    for number, action in enumerate(actions):
+        solved = attempt.world.step(action)
+        if record:
+            attempt.path.append(attempt.world.observe())
+            attempt.pictures.append(attempt.world.draw())
+        if solved:
+            attempt.frames_to_success = step + number + 1
+            return

@@ -1,0 +1,117 @@
+"""The micro planner: cross-entropy search for the action blocks that reach a latent.
+
+On one environment it draws the numbers that stable-worldmodel's solver draws with the
+same seed. Several environments are solved together, each from a stream of its own, so
+that a plan does not depend on what else is solved beside it.
+"""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from metro.errors import ModelError
+from metro.types import WorldModel
+
+
+@dataclass(frozen=True)
+class CEMSettings:
+    """How hard to search; the defaults are the published ones, for PushT.
+
+    Attributes:
+        plan_blocks: h, action blocks of a plan.
+        num_samples: Candidates in an iteration.
+        num_elites: Best candidates that the next iteration is drawn around.
+        iterations: How often.
+        spread: Standard deviation of the first candidates, normalised actions.
+    """
+
+    plan_blocks: int = 5
+    num_samples: int = 300
+    num_elites: int = 30
+    iterations: int = 30
+    spread: float = 1.0
+
+    def __post_init__(self) -> None:
+        for name in ("plan_blocks", "num_samples", "iterations"):
+            if getattr(self, name) < 1:
+                raise ModelError(
+                    f"{name} must be at least 1, got {getattr(self, name)}."
+                )
+        if not 2 <= self.num_elites <= self.num_samples:
+            raise ModelError(
+                f"num_elites must be in [2, {self.num_samples}], got {self.num_elites}."
+            )
+
+
+def make_stream(seed: int) -> torch.Generator:
+    """Return the random numbers of one environment; the same ones for a seed."""
+    return torch.Generator().manual_seed(seed)
+
+
+class CEM:
+    """Finds action blocks whose predicted last latent is nearest to a target.
+
+    Decision: D14.
+
+    Args:
+        model: The world model; must take torch tensors in ``rollout``.
+        settings: How hard to search.
+    """
+
+    def __init__(self, model: WorldModel, settings: CEMSettings) -> None:
+        self.model, self.settings = model, settings
+
+    def plan(
+        self,
+        observed: NDArray[Any],
+        target: NDArray[Any],
+        streams: Sequence[torch.Generator],
+    ) -> NDArray[np.float32]:
+        """Return plans ``[B, h, action_block * A]`` in normalised actions.
+
+        Args:
+            observed: ``[B, D]`` present latents.
+            target: ``[B, D]`` latents to reach.
+            streams: B sources of random numbers; each goes on where it was.
+        """
+        chosen = self.settings
+        width = self.model.action_block * self.model.action_size
+        start, end = _tensor(observed), _tensor(target)
+        mean = torch.zeros(len(start), chosen.plan_blocks, width)
+        spread = torch.full_like(mean, chosen.spread)
+        with torch.inference_mode():
+            for _ in range(chosen.iterations):
+                candidates = self._draw(mean, spread, streams)
+                cost = self._cost(start, end, candidates)
+                best = cost.topk(chosen.num_elites, dim=1, largest=False).indices
+                rows = torch.arange(len(start))[:, None]
+                elites = candidates[rows, best]
+                mean, spread = elites.mean(dim=1), elites.std(dim=1)
+        return mean.numpy()
+
+    def _draw(
+        self, mean: Tensor, spread: Tensor, streams: Sequence[torch.Generator]
+    ) -> Tensor:
+        """Return candidates ``[B, S, h, W]``; the first is the mean itself."""
+        shape = (self.settings.num_samples, *mean.shape[1:])
+        noise = torch.stack([torch.randn(shape, generator=s) for s in streams])
+        candidates = noise * spread[:, None] + mean[:, None]
+        candidates[:, 0] = mean
+        return candidates
+
+    def _cost(self, start: Tensor, end: Tensor, candidates: Tensor) -> Tensor:
+        """Return ``[B, S]`` squared gaps between the last latents and the targets."""
+        number = candidates.shape[1]
+        latents = start.repeat_interleave(number, dim=0)
+        last = self.model.rollout(latents, candidates.flatten(0, 1))[:, -1]
+        gaps = last.cpu().unflatten(0, (len(start), number)) - end[:, None]
+        return gaps.square().sum(dim=-1)
+
+
+def _tensor(latents: NDArray[Any]) -> Tensor:
+    return torch.from_numpy(np.array(latents, dtype=np.float32))
