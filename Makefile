@@ -37,13 +37,14 @@ wheel-test: $(VENV)/ready
 	$(PYTHON) -m venv build/wheel/venv
 	build/wheel/venv/bin/pip --disable-pip-version-check -q install \
 		-c constraints.txt build/wheel/*.whl
-	cd build/wheel && venv/bin/metro --help > /dev/null && venv/bin/metro demo > /dev/null
+	cd build/wheel && venv/bin/metro --help > /dev/null
 	cd build/wheel && venv/bin/python ../../tests/bare_install.py
 
 $(VENV)/ready: pyproject.toml constraints.txt
 	test -x $(BIN)/python || $(PYTHON) -m venv $(VENV)
 	$(PIP) hatchling editables
-	$(PIP) --no-build-isolation -e ".[dev,h5,torch]"
+	$(PIP) torch==2.13.0  # first: asked for by others it comes with gigabytes of CUDA
+	$(PIP) --no-build-isolation -e ".[dev,h5,swm]"
 	touch $@
 
 clean:

@@ -15,4 +15,9 @@ pricing = metro.PricingCurve.fit(latents, waypoint_budget=2)
 graph = metro.build_graph(latents, metro.find_neighbours(latents), pricing)
 routes = metro.find_routes(graph, latents.z[8], held_out=0)
 assert metro.MetroPlanner(routes)(latents.z[0]).kind is metro.SubGoalKind.ROUTE
+from importlib.resources import files  # noqa: E402  (after the checks above)
+
+shipped = {file.name for folder in ("assets", "benchmarks")
+           for file in files("metro").joinpath(folder).iterdir()}  # fmt: skip
+assert {"tworoom.toml", "lewm-small-tworoom.safetensors"} <= shipped, shipped
 sys.stdout.write(f"metro-wm {metro.__version__} works without extras\n")

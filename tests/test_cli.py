@@ -225,7 +225,7 @@ def test_ctrl_c_in_process(monkeypatch, capsys, files):
 
 def test_errors_of_the_system_are_told(monkeypatch, capsys):
     """The last resort for what no verb foresaw: exit 1, one line."""
-    import metro.cli as cli
+    from metro.cli import running as cli
 
     def failing():
         raise OSError(5, "Input/output error")
@@ -238,7 +238,7 @@ def test_errors_of_the_system_are_told(monkeypatch, capsys):
 
 def test_out_of_memory_is_told(monkeypatch):
     """A corpus that does not fit: exit 1, one line."""
-    import metro.cli as cli
+    from metro.cli import running as cli
 
     def exhausted():
         raise MemoryError
@@ -248,25 +248,28 @@ def test_out_of_memory_is_told(monkeypatch):
         cli.main()
 
 
-def test_demo_says_that_it_is_synthetic(tmp_path):
-    """It plans, draws the route, and leaves a graph that can be inspected."""
-    shown = run("demo", "-o", tmp_path / "demo.metro")
-    assert shown.returncode == 0, shown.stderr
-    assert shown.stdout.startswith("SYNTHETIC episodes")
-    assert "S start, G goal" in shown.stdout
-    assert metro.load(tmp_path / "demo.metro", verify=True).num_bridges > 0
-    again = run("demo", "-o", tmp_path / "demo.metro", "--force")
-    assert again.stdout == shown.stdout
+@pytest.mark.parametrize("verb", ["record", "train", "encode", "demo"])
+def test_missing_extras_are_told(monkeypatch, capsys, verb):
+    """Verbs of worlds and models say what to install, in one line."""
+    from importlib import util
 
+    from metro.cli import running
 
-def test_demo_replaces_no_graph_of_yours(files, tmp_path):
-    """Only its own default path, or what --force names."""
-    refused = run("demo", "-o", files / "rooms.metro")
-    assert (refused.returncode, refused.stdout) == (1, "")
-    assert "exists already. Replace it with force=True (--force)." in refused.stderr
-    assert metro.load(files / "rooms.metro").num_frames == 1800
-    for _ in range(2):
-        assert run("demo", cwd=tmp_path).returncode == 0
+    find = util.find_spec
+    monkeypatch.setattr(util, "find_spec", lambda n: None if n == "mujoco" else find(n))
+    given = {
+        "record": ["tworoom", "-o", "a.h5"],
+        "train": ["tworoom", "--corpus", "a.h5", "-o", "a.safetensors"],
+        "encode": ["a.h5", "--model", "b", "-o", "a.latents"],
+        "demo": [],
+    }
+    monkeypatch.setattr(sys, "argv", ["metro", verb, *given[verb]])
+    with pytest.raises(SystemExit, match="1"):
+        running.main()
+    assert capsys.readouterr().err == (
+        f'metro: metro {verb} needs the "swm" extra, mujoco is not there: '
+        f'pip install "metro-wm[swm]"\n'
+    )
 
 
 def shown_by_spinner(monkeypatch, seconds, *, terminal):
@@ -307,7 +310,6 @@ def test_verbs_in_process(files, tmp_path, monkeypatch):
         ["inspect", graph, "--json"],
         ["route", graph, "--from", "3", "--to", "999", "--held-out", "0"],
         ["route", graph, "--from", "3", "--to", "999", "--json"],
-        ["demo"],
     ):
         assert CliRunner().invoke(app, arguments).exit_code == 0
     assert CliRunner().invoke(app, []).exit_code == 2

@@ -39,7 +39,7 @@ def test_every_decision_is_written_and_used():
 
 def test_decisions_name_tests_that_exist():
     """Every test that a decision refers to is there."""
-    tests = "\n".join(file.read_text() for file in (ROOT / "tests").glob("*.py"))
+    tests = "\n".join(file.read_text() for file in (ROOT / "tests").rglob("*.py"))
     for name in re.findall(r"test_\w+(?=`)", (ROOT / "docs/decisions.md").read_text()):
         assert f"def {name}(" in tests or (ROOT / "tests" / f"{name}.py").exists(), name
 

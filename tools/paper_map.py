@@ -23,6 +23,7 @@ PLACES = {
     "Sec. 5.1": "the graph of recorded frames",
     "Sec. 5.2": "bridge edge weights",
     "Sec. 5.3": "graph search and sub-goal selection",
+    "Sec. 5.4": "closed-loop execution",
     "Sec. E": "latent metric saturation",
 }
 

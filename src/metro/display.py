@@ -1,10 +1,12 @@
 """What a person sees in a terminal: progress bars, tables, itineraries."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from threading import Timer
+from typing import Any, Protocol
 
 from rich.console import Console
+from rich.markup import escape
 from rich.progress import (
     BarColumn,
     Progress,
@@ -23,6 +25,30 @@ from metro.types import Progress as Report
 
 _PATIENCE = 1.0
 """Seconds that a person waits without being told what for."""
+
+
+class Finding(Protocol):
+    """What one check of ``metro doctor`` found."""
+
+    @property
+    def name(self) -> str:
+        """What was looked at."""
+        ...
+
+    @property
+    def ok(self) -> bool:
+        """Whether it works."""
+        ...
+
+    @property
+    def detail(self) -> str:
+        """What was seen."""
+        ...
+
+    @property
+    def cure(self) -> str:
+        """What to do if it does not work."""
+        ...
 
 
 @contextmanager
@@ -82,6 +108,16 @@ def print_inspection(figures: Inspection, name: str) -> None:
     table.columns[1].justify = "left"
     for label, value in _inspection_rows(figures):
         table.add_row(label, value)
+    Console().print(table)
+
+
+def print_findings(findings: Sequence[Finding]) -> None:
+    """Print what was examined, what was seen, and what to do about it."""
+    table = Table(box=None, show_header=False, padding=(0, 2, 0, 0))
+    for finding in findings:
+        mark = "[green]ok[/]" if finding.ok else "[red]no[/]"
+        cure = "" if finding.ok else f"\n[bold]{escape(finding.cure)}[/]"
+        table.add_row(mark, finding.name, escape(finding.detail) + cure)
     Console().print(table)
 
 
@@ -147,8 +183,15 @@ def _inspection_rows(figures: Inspection) -> list[tuple[str, str]]:
         ("saturation at d", _saturation(figures)),
         ("memory", f"{total / 1e6:,.1f} MB: {_parts(figures.memory)}"),
     ]
-    made_of = ", ".join(f"{key}: {value}" for key, value in figures.provenance.items())
+    made_of = ", ".join(_source(*named) for named in sorted(figures.provenance.items()))
     return [*rows, ("provenance", made_of or "not recorded")]
+
+
+def _source(key: str, value: Any) -> str:
+    """Return one line of provenance; of a digest its first twelve characters."""
+    if isinstance(value, dict) and {"name", "digest"} <= set(value):
+        return f"{key} {value['name']} ({str(value['digest'])[:12]})"
+    return f"{key}: {value}"
 
 
 def _curve(points: dict[int, float]) -> str:

@@ -1,0 +1,131 @@
+"""Verbs on latents and graphs: build, inspect, route."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from metro.cli.running import AsJson, Force, app, print_json
+
+GraphPath = Annotated[
+    Path, typer.Argument(metavar="GRAPH", help="A graph made by metro build.")
+]
+Verify = Annotated[
+    bool, typer.Option("--verify", help="Check the digests of all files first.")
+]
+
+
+@app.command()
+def build(
+    latents: Annotated[
+        Path,
+        typer.Argument(metavar="LATENTS", help="Rows as .npz, .npy, .h5 or .latents."),
+    ],
+    output: Annotated[Path, typer.Option("--output", "-o", help="Graph to write.")],
+    waypoint_budget: Annotated[
+        int, typer.Option(help="H, frames that the micro planner reaches reliably.")
+    ] = 8,
+    num_neighbours: Annotated[
+        int, typer.Option(help="k, look-alikes kept for every frame.")
+    ] = 4,
+    quantile: Annotated[float, typer.Option(help="α of the pricing curve.")] = 0.25,
+    episode_lengths: Annotated[
+        str | None,
+        typer.Option(help="One length for all, or a .npy or text file of lengths."),
+    ] = None,
+    workers: Annotated[
+        int | None, typer.Option(help="Threads; as many as cores if not given.")
+    ] = None,
+    force: Force = False,
+) -> None:
+    """Build a graph from latents: neighbour table, pricing curve, bridges.
+
+    Interrupted, it goes on from the rows that were finished.
+    """
+    from metro import PricingCurve, build_graph, find_neighbours, save
+    from metro._places import require_writable
+    from metro.display import progress_bar, spinner
+    from metro.reading import read_latents
+
+    require_writable(output, force=force)
+    corpus = read_latents(latents, episode_lengths)
+    with progress_bar("Pricing curve") as progress:
+        pricing = PricingCurve.fit(corpus, waypoint_budget, quantile, progress=progress)
+    with progress_bar("Neighbour table") as progress:
+        table = find_neighbours(
+            corpus,
+            num_neighbours,
+            workers=workers,
+            progress=progress,
+            checkpoint=output.with_name(f".{output.name}.partial"),
+        )
+    graph = build_graph(corpus, table, pricing)
+    with spinner(f"Writing {output}"):
+        save(graph, output, force=force)
+    typer.echo(
+        f"{output}: {graph.num_frames} frames of {corpus.num_episodes} episodes, "
+        f"{graph.num_bridges} bridges, H = {waypoint_budget}."
+    )
+
+
+@app.command()
+def inspect(graph: GraphPath, as_json: AsJson = False, verify: Verify = False) -> None:
+    """Show what a graph is made of, and how much of it routes can reach."""
+    from metro import load
+    from metro.display import print_inspection, spinner
+    from metro.inspection import inspect_graph
+
+    with spinner(f"Inspecting {graph}"):
+        figures = inspect_graph(_require_graph(load(graph, verify=verify), graph))
+    if as_json:
+        print_json(figures.to_json())
+    else:
+        print_inspection(figures, str(graph))
+
+
+@app.command()
+def route(
+    graph: GraphPath,
+    start: Annotated[int, typer.Option("--from", help="Frame to start from.")],
+    goal: Annotated[int, typer.Option("--to", help="Frame whose latent is the goal.")],
+    held_out: Annotated[
+        int | None, typer.Option(help="Episode to leave out of the graph.")
+    ] = None,
+    as_json: AsJson = False,
+    verify: Verify = False,
+) -> None:
+    """Tell the cheapest route between two frames, leg by leg."""
+    from metro import find_routes, load
+    from metro.display import print_journey
+    from metro.itinerary import plan_journey
+
+    network = _require_graph(load(graph, verify=verify), graph)
+    latents = network.latents
+    start = latents.require_frame("--from", start)
+    goal = latents.require_frame("--to", goal)
+    routes = find_routes(network, latents.z[goal], held_out=held_out)
+    legs = plan_journey(routes, start)
+    if as_json:
+        print_json(
+            {
+                "from": start,
+                "to": goal,
+                "held_out": held_out,
+                "cost": legs[-1].total if legs else None,
+                "legs": [leg.to_json() for leg in legs],
+            }
+        )
+    else:
+        print_journey(latents, start, goal, legs, held_out=held_out)
+
+
+def _require_graph(artefact: Any, path: Path) -> Any:
+    from metro.errors import StorageError
+    from metro.graph import FrameGraph
+
+    if not isinstance(artefact, FrameGraph):
+        raise StorageError(
+            f"{path} holds latents, not a graph. Make one: "
+            f"metro build {path} -o {path.with_suffix('.metro')}"
+        )
+    return artefact

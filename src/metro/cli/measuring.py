@@ -1,0 +1,46 @@
+"""Verbs that measure: bench."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from metro.cli.running import app
+
+
+@app.command()
+def bench(
+    kinds: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="KINDS", help="table, search, entry, scaling; or all."),
+    ] = None,
+    num_frames: Annotated[int, typer.Option(help="Frames of the corpus.")] = 200_000,
+    state_dim: Annotated[
+        str, typer.Option(help="Intrinsic dimension (2, 5 or more), or noise.")
+    ] = "5",
+    noise: Annotated[float, typer.Option(help="White noise on the latents.")] = 0.0,
+    seed: Annotated[int, typer.Option(help="Of data and queries.")] = 0,
+    threads: Annotated[int, typer.Option(help="Of ours and of the peers.")] = 1,
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="Writes OUTPUT.json and OUTPUT.md.")
+    ] = Path("out/bench"),
+) -> None:
+    """Measure metro and its peers on the same synthetic data, in one process."""
+    from metro.bench import KINDS, plot_scaling, render, run_bench
+    from metro.errors import GraphError
+
+    if state_dim != "noise" and not state_dim.isdigit():
+        raise GraphError(f"--state-dim must be a number or noise, got {state_dim!r}.")
+    rows = run_bench(
+        kinds or KINDS,
+        num_frames,
+        "noise" if state_dim == "noise" else int(state_dim),
+        noise,
+        seed,
+        threads,
+        output,
+        lambda line: typer.echo(line, err=True),
+    )
+    typer.echo(render(rows))
+    if any(row["kind"] == "scaling" for row in rows):
+        plot_scaling(rows, output.with_suffix(".png"))
