@@ -41,7 +41,13 @@ def _section(name: str, report: dict) -> str:
         f"{machine['memory_gib']} GiB, load {machine['load_average'][0]:.1f} at the "
         f"end; Python {machine['python']}, {versions}; commit "
         f"{(report['commit'] or 'unknown')[:12]}.\n\n{render(report['rows'])}"
+        f"{_picture(name)}"
     )
+
+
+def _picture(name: str) -> str:
+    drawn = PREFACE.with_name(f"{name}.png").exists()
+    return f"\n![{name}](performance/{name}.png)\n" if drawn else ""
 
 
 if __name__ == "__main__":
