@@ -128,3 +128,19 @@ def test_wrong_settings_are_named():
         run_bench(["speed"])
     with pytest.raises(GraphError, match=f"at least {SMALL}, got 100"):
         run_bench(["table"], 100)
+
+
+def test_recorded_latents(tmp_path):
+    """Real latents instead of synthetic ones: whole episodes, and it is told."""
+    from metro import save
+    from metro.bench import run_bench
+    from metro.synthetic import make_latents
+
+    save(make_latents(6_000, state_dim=2, dim=16), tmp_path / "real.latents")
+    rows = run_bench(
+        ["search"], 4_000, output=tmp_path / "b", latents=tmp_path / "real.latents"
+    )
+    assert rows[0]["data"] == "recorded, real.latents"
+    assert 4_000 <= rows[0]["num_frames"] < 6_000
+    settings = json.loads((tmp_path / "b.json").read_text())["settings"]
+    assert settings["latents"] == "real.latents"

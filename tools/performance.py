@@ -23,10 +23,7 @@ def _section(name: str, report: dict) -> str:
     machine, settings = report["machine"], report["settings"]
     options = " ".join(
         [*settings["kinds"]]
-        + [
-            f"--{key.replace('_', '-')} {settings[key]}"
-            for key in ("num_frames", "state_dim", "noise", "seed", "threads")
-        ]
+        + [f"--{key.replace('_', '-')} {settings[key]}" for key in _options(settings)]
     )
     packages = ("numpy", "numba", "scipy", "faiss-cpu", "pynndescent", "hnswlib")
     versions = ", ".join(
@@ -43,6 +40,11 @@ def _section(name: str, report: dict) -> str:
         f"{(report['commit'] or 'unknown')[:12]}.\n\n{render(report['rows'])}"
         f"{_picture(name)}"
     )
+
+
+def _options(settings: dict) -> tuple[str, ...]:
+    data = ("latents",) if "latents" in settings else ("state_dim", "noise")
+    return ("num_frames", *data, "seed", "threads")
 
 
 def _picture(name: str) -> str:

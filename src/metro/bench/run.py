@@ -2,6 +2,9 @@
 
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
+
+import numpy as np
 
 from metro.bench.case import Case, StateDim, make_corpus
 from metro.bench.entry import measure_entry
@@ -11,7 +14,9 @@ from metro.bench.scaling import measure_scaling, sizes_up_to
 from metro.bench.search import measure_search
 from metro.bench.table import measure_table
 from metro.errors import GraphError
+from metro.latents import Latents
 from metro.neighbours import SMALL
+from metro.reading import read_latents
 
 KINDS = ("table", "search", "entry", "scaling")
 _OF_ONE_CORPUS = {
@@ -30,6 +35,7 @@ def run_bench(  # noqa: PLR0913
     threads: int = 1,
     output: str | Path | None = None,
     progress: Tell | None = None,
+    latents: str | Path | None = None,
 ) -> list[Row]:
     """Measure ours and the peers on the same data; return one row a measurement.
 
@@ -42,16 +48,24 @@ def run_bench(  # noqa: PLR0913
         threads: Of ours and of the peers.
         output: Writes ``<output>.json`` and ``<output>.md``; None: nothing.
         progress: Called with one line before each measurement.
+        latents: Real ones, instead of synthetic; ``num_frames`` of their first
+            episodes, ``state_dim`` and ``noise`` do not matter.
     """
     from threadpoolctl import threadpool_limits
 
+    recorded = None if latents is None else read_latents(latents)
+    if recorded is not None:
+        num_frames = min(num_frames, recorded.num_frames)
     _check(kinds, num_frames)
     tell = progress or (lambda line: None)
 
     def case(size: int) -> Case:
         tell(f"{size:,} latents")
-        latents = make_corpus(size, state_dim, noise, seed)
-        return Case(latents, _label(state_dim, noise, seed), threads, seed, tell)
+        if recorded is not None:
+            label = f"recorded, {Path(str(latents)).name}"
+            return Case(_first_frames(recorded, size), label, threads, seed, tell)
+        made = make_corpus(size, state_dim, noise, seed)
+        return Case(made, _label(state_dim, noise, seed), threads, seed, tell)
 
     rows: list[Row] = []
     with threadpool_limits(threads):
@@ -63,7 +77,7 @@ def run_bench(  # noqa: PLR0913
         if "scaling" in kinds:
             rows += measure_scaling(case(size) for size in sizes_up_to(num_frames))
     if output is not None:
-        settings = {
+        settings: dict[str, Any] = {
             "kinds": list(kinds),
             "num_frames": num_frames,
             "state_dim": state_dim,
@@ -71,8 +85,17 @@ def run_bench(  # noqa: PLR0913
             "seed": seed,
             "threads": threads,
         }
+        if latents is not None:
+            settings["latents"] = Path(latents).name
         write_report(rows, settings, Path(output))
     return rows
+
+
+def _first_frames(latents: Latents, size: int) -> Latents:
+    """Return whole episodes from the first on, at least ``size`` frames of them."""
+    count = int(np.searchsorted(latents.episode_offsets, size))
+    rows = latents.z[: latents.episode_offsets[count]]
+    return Latents(rows, latents.episode_offsets[: count + 1], latents.provenance)
 
 
 def _label(state_dim: StateDim, noise: float, seed: int) -> str:

@@ -21,11 +21,14 @@ def bench(
     noise: Annotated[float, typer.Option(help="White noise on the latents.")] = 0.0,
     seed: Annotated[int, typer.Option(help="Of data and queries.")] = 0,
     threads: Annotated[int, typer.Option(help="Of ours and of the peers.")] = 1,
+    latents: Annotated[
+        Path | None, typer.Option(help="Recorded ones, instead of synthetic data.")
+    ] = None,
     output: Annotated[
         Path, typer.Option("--output", "-o", help="Writes OUTPUT.json and OUTPUT.md.")
     ] = Path("out/bench"),
 ) -> None:
-    """Measure metro and its peers on the same synthetic data, in one process."""
+    """Measure metro and its peers on the same data, in one process."""
     from metro.bench import KINDS, plot_scaling, render, run_bench
     from metro.errors import GraphError
 
@@ -40,6 +43,7 @@ def bench(
         threads,
         output,
         lambda line: typer.echo(line, err=True),
+        latents,
     )
     typer.echo(render(rows))
     if any(row["kind"] == "scaling" for row in rows):
