@@ -5,11 +5,13 @@ import re
 
 import numpy as np
 import pytest
+from typer.testing import CliRunner
 
 from metro import PricingCurve, build_graph, find_neighbours
+from metro.cli import app
 from metro.errors import BenchmarkError
 from metro.evaluation.benchmark import load_benchmark
-from metro.evaluation.queries import sample_queries
+from metro.evaluation.queries import Query, sample_queries, save_queries
 from metro.evaluation.records import Setting, read_rows
 from metro.integrations.corpora import open_corpus
 from metro.integrations.encoding import encode_corpus
@@ -116,3 +118,32 @@ def test_bad_settings(arguments, told):
     """What belongs together."""
     with pytest.raises(BenchmarkError, match=f"^{re.escape(told)}$"):
         Setting(*arguments)
+
+
+def test_queries_of_another_corpus(bench, tmp_path):
+    """The first one that does not exist, and what there is."""
+    told = (
+        f"{bench.corpus.name} has no query 99,0,5: 12 episodes, 0 frames in that one. "
+        f"Record the corpus that the queries are from."
+    )
+    with pytest.raises(BenchmarkError, match=f"^{re.escape(told)}$"):
+        evaluate(bench, FLAT, [Query(99, 0, 5)], tmp_path / "a.jsonl")
+
+
+def test_the_verb(bench, queries, tmp_path):
+    """The same rows, and one sentence."""
+    save_queries(queries[:2], tmp_path / "q.csv")
+    command = ["evaluate", "tworoom", "--corpus", bench.corpus.name, "--model"]
+    command += ["lewm-small-tworoom", "--method", "flat", "--plan-blocks", "2"]
+    command += ["--queries", str(tmp_path / "q.csv"), "--step-budget", "20"]
+    command += ["-o", str(tmp_path / "rows.jsonl")]
+    shown = CliRunner().invoke(app, command)
+    assert shown.exit_code == 0, shown.output
+    rows = evaluate(bench, FLAT, queries[:2], tmp_path / "b.jsonl")
+    assert outcomes(read_rows(tmp_path / "rows.jsonl")) == outcomes(rows)
+    solved = sum(row["frames_to_success"] is not None for row in rows)
+    assert shown.output.startswith(
+        f"tworoom, flat, h = 2, T = 20: {solved} of 2 queries solved"
+    )
+    told = CliRunner().invoke(app, [*command, "--json"])
+    assert json.loads(told.output)["solved"] == solved

@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -99,3 +99,18 @@ def read_rows(path: Path) -> list[dict[str, Any]]:
                 f"Line {number + 1} of {path} is not a row. Delete it, and run again."
             ) from None
     return rows
+
+
+def summarise(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return how many queries were solved, with and without solved starts."""
+    solved = [row["frames_to_success"] is not None for row in rows]
+    unsolved = [
+        done for done, row in zip(solved, rows, strict=True) if not row["is_presolved"]
+    ]
+    return {
+        "queries": len(rows),
+        "solved": sum(solved),
+        "success": sum(solved) / max(len(rows), 1),
+        "presolved": len(rows) - len(unsolved),
+        "success_of_unsolved": sum(unsolved) / max(len(unsolved), 1),
+    }

@@ -76,6 +76,7 @@ def evaluate(
     Rows that the file has already are not planned again.
     """
     bench.check(setting)
+    _check_queries(bench.corpus, queries)
     told = _told(bench)
     done = {key_of(row): row for row in read_rows(path)}
     wanted = [told | to_json(setting, query) for query in queries]
@@ -99,6 +100,19 @@ def evaluate(
         for world in worlds:
             world.close()
     return [done[key_of(row)] for row in wanted]
+
+
+def _check_queries(corpus: Corpus, queries: Sequence[Query]) -> None:
+    """Raise `BenchmarkError` at the first query that the corpus does not have."""
+    for query in queries:
+        known = 0 <= query.episode < corpus.num_episodes
+        length = int(corpus.lengths[query.episode]) if known else 0
+        if not 0 <= query.start < query.goal < length:
+            raise BenchmarkError(
+                f"{corpus.name} has no query {query.episode},{query.start},"
+                f"{query.goal}: {corpus.num_episodes} episodes, {length} frames in "
+                f"that one. Record the corpus that the queries are from."
+            )
 
 
 def _told(bench: Bench) -> dict[str, Any]:
