@@ -57,7 +57,7 @@ def draw_map(
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
 
-    figure = Figure(figsize=(9.6, 5.2), layout="constrained", dpi=120)
+    figure = Figure(figsize=(9.6, 5.8), layout="constrained", dpi=120)
     FigureCanvasAgg(figure)
     left, right = figure.subplots(1, 2)
     for axes in (left, right):
@@ -68,7 +68,9 @@ def draw_map(
     left.set_title(_route_title(legs), fontsize=10)
     for ride, colour in zip(rides, _PATH_COLOURS, strict=False):
         right.plot(*ride.path.T, color=colour, lw=1.6, label=_caption(ride))
-    right.legend(loc="lower center", fontsize=8, framealpha=0.9)
+    right.legend(
+        loc="upper center", bbox_to_anchor=(0.5, 0.02), fontsize=8, frameon=False
+    )
     right.set_title("What was driven, in the real environment", fontsize=10)
     for axes in (left, right):
         _mark(axes, rides[0].path[0], "start", "o")
