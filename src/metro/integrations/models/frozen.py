@@ -14,6 +14,7 @@ from metro.errors import ModelError
 from metro.integrations.models.key_names import to_released
 from metro.integrations.models.networks import WorldModelNetwork
 from metro.integrations.models.presets import ACTION_BLOCK
+from metro.integrations.models.unrolling import unroll
 
 _CHUNK = 256
 """Frames encoded at once: more is not faster, and takes more memory."""
@@ -101,14 +102,7 @@ class FrozenModel:
         """
         self._check_rollout(z, actions)
         blocks = self._taken(actions).float()
-        embedded = self.network.action_encoder(blocks)
-        latents = [self._taken(z).float()]
-        for step in range(blocks.shape[1]):
-            first = max(0, step + 1 - self.network.sizes.num_frames)
-            context = torch.stack(latents[first:], dim=1)
-            tokens = self.network.predictor(context, embedded[:, first : step + 1])
-            latents.append(self.network.pred_proj(tokens[:, -1]))
-        predicted = torch.stack(latents[1:], dim=1)
+        predicted = unroll(self.network, self._taken(z).float(), blocks)
         return predicted if isinstance(z, Tensor) else predicted.cpu().numpy()
 
     def normalise(self, actions: ArrayLike) -> NDArray[np.float32]:
