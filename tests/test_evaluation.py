@@ -7,7 +7,14 @@ import pytest
 
 from metro import MetroPlanner, PricingCurve, build_graph, find_neighbours, find_routes
 from metro.errors import BenchmarkError
-from metro.evaluation.guides import FlatGuide, MetroGuide
+from metro.evaluation.floors import RandomActor, ScriptedActor
+from metro.evaluation.guides import (
+    CommittedGuide,
+    FlatGuide,
+    MetroGuide,
+    OracleGuide,
+    WaypointGuide,
+)
 from metro.evaluation.queries import Query, load_queries, sample_queries, save_queries
 from metro.evaluation.runner import Attempt, run_attempts
 from metro.latents import Latents
@@ -104,11 +111,7 @@ def test_recordings_and_times(tmp_path):
 
 def test_metro_re_enters_every_second_plan():
     """One plan and one replan a sub-goal; then the graph is asked again."""
-    rows = [np.arange(0, 30.0)[:, None], np.arange(0.25, 40)[:, None]]
-    latents = Latents.from_episodes(rows)
-    pricing = PricingCurve.fit(latents, waypoint_budget=4)
-    graph = build_graph(latents, find_neighbours(latents), pricing)
-    routes = find_routes(graph, np.float32([35.25]))
+    routes = find_routes(line_graph(), np.float32([35.25]))
     guide = MetroGuide(MetroPlanner(routes))
     world = Line(3, 35.25)
     only = Attempt(world, world.draw(), guide, is_presolved=False)
@@ -117,6 +120,112 @@ def test_metro_re_enters_every_second_plan():
     plans = sum(only.kinds.values())
     assert len(guide.sub_goals) == -(-plans // 2)
     assert only.kinds["route"] > 0
+
+
+class Mortal(Line):
+    """A line whose simulator breaks at a place, when it moves or when it is drawn."""
+
+    def __init__(self, place, goal, *, moves):
+        super().__init__(place, goal)
+        self.moves = moves
+
+    def step(self, action):
+        solved = super().step(action)
+        if self.moves and self.place > 12:
+            raise RuntimeError("NaN in qacc")
+        return solved
+
+    def draw(self):
+        if not self.moves and self.place > 12:
+            raise RuntimeError("no context")
+        return super().draw()
+
+
+@pytest.mark.parametrize(
+    ("moves", "told"),
+    [(True, "RuntimeError: NaN in qacc"), (False, "RuntimeError: no context")],
+)
+def test_a_world_that_dies_does_not_end_the_others(moves, told):
+    """It is marked, not solved; the rest of the batch goes on."""
+    world = Mortal(10, 17, moves=moves)
+    dying = Attempt(world, world.draw(), FlatGuide(np.float32([17])), False)
+    living = attempt(10, 17)
+    run_attempts([dying, living], Walker(frames=3), step_budget=20)
+    assert (dying.frames_to_success, dying.error) == (None, told)
+    assert (living.frames_to_success, living.error) == (7, None)
+
+
+def line_graph():
+    """Two recordings of the same line, one a quarter further."""
+    rows = [np.arange(0, 30.0)[:, None], np.arange(0.25, 40)[:, None]]
+    latents = Latents.from_episodes(rows)
+    pricing = PricingCurve.fit(latents, waypoint_budget=4)
+    return build_graph(latents, find_neighbours(latents), pricing)
+
+
+def test_committed_follows_the_first_route_wherever_it_lands():
+    """Sub-goals do not depend on what is observed after the first."""
+    planner = MetroPlanner(find_routes(line_graph(), np.float32([35.25])))
+    first, second = CommittedGuide(planner), CommittedGuide(planner)
+    start = np.float32([3])
+    lost = [start] + [np.float32([place]) for place in (29, 0, 17, 8)] * 5
+    told = [first(place, 0) for place in lost]
+    kept = [second(start, 0) for _ in lost]
+    assert [t[1] for t in told] == [k[1] for k in kept]
+    for one, other in zip(told, kept, strict=True):
+        np.testing.assert_array_equal(one[0], other[0])
+    costs = [sub_goal.cost_to_go for sub_goal in first.sub_goals]
+    assert costs == sorted(costs, reverse=True)
+    assert told[-1][0] == [35.25]
+
+
+def test_committed_where_there_is_no_way():
+    """Without a route the first answer stays."""
+    planner = MetroPlanner(find_routes(line_graph(), np.float32([900])))
+    guide = CommittedGuide(planner)
+    kinds = {guide(np.float32([3]), 0)[1] for _ in range(6)}
+    assert len(kinds) == 1
+    assert kinds <= {"nearest_to_goal", "goal_no_route"}
+
+
+def test_the_oracle_finds_itself_and_looks_one_hop_ahead():
+    """From the most alike frame of its own recording, wherever the clock is."""
+    own = np.arange(10, 31, dtype=np.float32)[:, None]
+    guide = OracleGuide(own, hop=5)
+    assert guide(np.float32([12.2]), 0) == (own[7], "own_frame")
+    assert guide(np.float32([29]), 5) == (own[7], "own_frame")  # the second micro plan
+    assert guide(np.float32([29]), 10) == (own[20], "goal")
+
+
+def test_waypoints_go_by_the_clock():
+    """Where the recording was one hop later, at last the goal."""
+    own = np.arange(10, 31, dtype=np.float32)[:, None]
+    guide = WaypointGuide(own, hop=5)
+    found = [guide(np.float32([0]), step) for step in (0, 5, 15, 90)]
+    assert found == [
+        (own[5], "own_frame"),
+        (own[10], "own_frame"),
+        (own[20], "goal"),
+        (own[20], "goal"),
+    ]
+
+
+def test_scripts_are_replayed_then_it_stays():
+    """Recorded actions one plan after another, zeros when they are used up."""
+    script = np.arange(1, 8, dtype=np.float32)[:, None]
+    actor = ScriptedActor([script, script[:0]], frames=5)
+    first, second = (actor.plan(None, None, [0, 1])[:, :, 0] for _ in range(2))
+    assert first.tolist() == [[1, 2, 3, 4, 5], [0] * 5]
+    assert second.tolist() == [[6, 7, 0, 0, 0], [0] * 5]
+
+
+def test_random_actions_belong_to_the_query():
+    """In the range of the worlds, the same whatever is planned beside them."""
+    together, alone = (RandomActor(2, 5, seeds=[3, 4]) for _ in range(2))
+    both = together.plan(None, None, [0, 1])
+    np.testing.assert_array_equal(alone.plan(None, None, [1]), both[1:])
+    assert np.abs(both).max() <= 1
+    assert not np.array_equal(together.plan(None, None, [0, 1]), both)
 
 
 def test_queries_cover_every_row_once():
@@ -142,14 +251,33 @@ def test_queries_survive_a_file(tmp_path):
     queries = [Query(3, 0, 25), Query(7, 12, 37)]
     save_queries(queries, tmp_path / "q.csv")
     assert (tmp_path / "q.csv").read_text() == "episode,start,goal\n3,0,25\n7,12,37\n"
-    assert load_queries(tmp_path / "q.csv") == queries
+    found = load_queries(tmp_path / "q.csv")
+    assert list(found) == queries
+    assert (found.name, found.corpus) == ("q.csv", None)
+
+
+def test_what_is_known_of_queries_survives(tmp_path):
+    """Corpus, solved starts and the recording's own time go with them."""
+    queries = [Query(3, 0, 25, True, 20), Query(7, 12, 37, False, None)]
+    save_queries(queries, tmp_path / "q.csv", corpus="abc")
+    found = load_queries(tmp_path / "q.csv")
+    assert [vars(query) for query in found] == [vars(query) for query in queries]
+    assert found.corpus == "abc"
+    found.require_corpus("abc")
+    told = (
+        "q.csv has queries of corpus abc, this one is 0123456789ab. Record the corpus "
+        "anew (docs/results.md has the command), or sample queries of this one: "
+        "metro queries."
+    )
+    with pytest.raises(BenchmarkError, match=f"^{re.escape(told)}$"):
+        found.require_corpus("0123456789abcdef")
 
 
 def test_too_few_rows():
     """How many there are, and what to do."""
     told = (
         "The corpus has 2 starts with a goal 4 frames later, 3 queries were asked for. "
-        "Record longer episodes."
+        "Its longest episode has 6 frames: record longer ones, or ask for nearer goals."
     )
     with pytest.raises(BenchmarkError, match=f"^{re.escape(told)}$"):
         sample_queries([6], goal_distance=4, count=3, seed=0)
@@ -162,7 +290,7 @@ def test_too_few_rows():
         ("a,b\n", "must start with the line episode,start,goal, got a,b."),
         (
             "episode,start,goal\n1,2\n",
-            "must be three whole numbers: episode,start,goal.",
+            "must be whole numbers: episode,start,goal.",
         ),
     ],
 )

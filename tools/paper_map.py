@@ -24,6 +24,7 @@ PLACES = {
     "Sec. 5.2": "bridge edge weights",
     "Sec. 5.3": "graph search and sub-goal selection",
     "Sec. 5.4": "closed-loop execution",
+    "Sec. 6.3": "re-entry, and the oracle",
     "Sec. E": "latent metric saturation",
 }
 

@@ -1,6 +1,6 @@
 """What a person sees in a terminal: progress bars, tables, itineraries."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from threading import Timer
 from typing import Any, Protocol
@@ -10,6 +10,7 @@ from rich.markup import escape
 from rich.progress import (
     BarColumn,
     Progress,
+    ProgressColumn,
     SpinnerColumn,
     TaskProgressColumn,
     TextColumn,
@@ -57,27 +58,57 @@ def progress_bar(title: str) -> Iterator[Report]:
 
     Nothing is drawn where stderr is not a terminal.
     """
-    console = Console(stderr=True)
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TaskProgressColumn(),
-        TimeElapsedColumn(),
-        TextColumn("left"),
-        TimeRemainingColumn(),
-    )
-    with Progress(
-        *columns,
-        console=console,
-        transient=True,
-        disable=not console.is_terminal,
-    ) as bar:
+    with _bar() as bar:
         task = bar.add_task(title, total=None)
 
         def report(done: int, total: int) -> None:
             bar.update(task, completed=done, total=total)
 
         yield report
+
+
+@contextmanager
+def success_bar(title: str) -> Iterator[Callable[[int, int, int], None]]:
+    """Yield a function that draws (done, total, solved): a bar with the running rate.
+
+    Nothing is drawn where stderr is not a terminal.
+    """
+    with _bar(TextColumn("{task.fields[rate]}")) as bar:
+        task = bar.add_task(title, total=None, rate="")
+
+        def report(done: int, total: int, solved: int) -> None:
+            rate = f"{solved} of {done} solved, {solved / done:.0%}" if done else ""
+            bar.update(task, completed=done, total=total, rate=rate)
+
+        yield report
+
+
+def _bar(*extra: ProgressColumn) -> Progress:
+    console = Console(stderr=True)
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TaskProgressColumn(),
+        *extra,
+        TimeElapsedColumn(),
+        TextColumn("left"),
+        TimeRemainingColumn(),
+    )
+    return Progress(
+        *columns, console=console, transient=True, disable=not console.is_terminal
+    )
+
+
+def print_table(
+    columns: Sequence[str], rows: Sequence[Sequence[str]], caption: str = ""
+) -> None:
+    """Print rows of text under their columns, aligned to the right."""
+    table = Table(caption=caption)
+    for column in columns:
+        table.add_column(escape(column), justify="right")
+    for row in rows:
+        table.add_row(*map(escape, row))
+    Console().print(table)
 
 
 @contextmanager

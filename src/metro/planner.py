@@ -104,6 +104,15 @@ class MetroPlanner:
             for row, entries in zip(rows, self._entries(rows), strict=True)
         ]
 
+    def onward(self, frame: int) -> SubGoal | None:
+        """Return the sub-goal that follows if we stand at a recorded frame exactly.
+
+        None if no route leads on from there. Paper: Eq. 8.
+        """
+        frame = self.routes.graph.latents.require_frame("frame", frame)
+        here = np.array([frame], dtype=np.int64)
+        return _follow(self.routes, _Entries(here, np.zeros(1), np.ones(1, dtype=bool)))
+
     def _decide(self, observed: Vector, entries: _Entries) -> SubGoal:
         sub_goal = _follow(self.routes, entries)
         if sub_goal is not None:

@@ -70,7 +70,7 @@ def test_an_unknown_key_names_the_valid(tmp_path):
         f"{file} has the unknown key 'action_sise'. Valid keys are env_id, "
         "env_arguments, action_size, action_block, restore_method, restore, "
         "goal_method, goal, goal_constants, success, recipes, renderings, "
-        "episode_steps, cem_iterations, paper."
+        "episode_steps, cem_iterations, start_tag, paper."
     )
     with pytest.raises(BenchmarkError, match=f"^{re.escape(message)}$"):
         read_benchmark(file)

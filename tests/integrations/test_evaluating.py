@@ -2,20 +2,29 @@
 
 import json
 import re
+from dataclasses import replace
+from pathlib import Path
 
 import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from metro import PricingCurve, build_graph, find_neighbours
+from metro import PricingCurve, build_graph, find_neighbours, save
 from metro.cli import app
 from metro.errors import BenchmarkError
 from metro.evaluation.benchmark import load_benchmark
-from metro.evaluation.queries import Query, sample_queries, save_queries
+from metro.evaluation.queries import (
+    Query,
+    load_queries,
+    sample_queries,
+    save_queries,
+)
 from metro.evaluation.records import Setting, read_rows
+from metro.integrations.bench import Bench, BenchSource
+from metro.integrations.campaign import run_campaign
 from metro.integrations.corpora import open_corpus
 from metro.integrations.encoding import encode_corpus
-from metro.integrations.evaluating import Bench, evaluate
+from metro.integrations.evaluating import evaluate
 from metro.integrations.models.loading import load_model
 from metro.integrations.recording.record import record
 
@@ -34,13 +43,33 @@ def bench(tmp_path_factory):
         latents = encode_corpus(corpus, model, folder / "tworoom.latents").latents
         pricing = PricingCurve.fit(latents, waypoint_budget=8)
         graph = build_graph(latents, find_neighbours(latents), pricing)
-        yield Bench(benchmark, corpus, model, graph)
+        save(graph, folder / "tworoom.metro")
+        with Bench(benchmark, corpus, model, graph) as opened:
+            yield opened
 
 
 @pytest.fixture(scope="module")
 def queries(bench):
     """Four of them, 15 frames apart."""
     return sample_queries(bench.corpus.lengths, goal_distance=15, count=4, seed=1)
+
+
+@pytest.fixture(scope="module")
+def query_file(bench, tmp_path_factory):
+    """The same four, looked at in their world, as the verb writes them."""
+    path = tmp_path_factory.mktemp("queries") / "q.csv"
+    command = ["queries", "tworoom", "--corpus", bench.corpus.name, "--seed", "1"]
+    command += ["--goal-distance", "15", "--count", "4", "-o", str(path)]
+    shown = CliRunner().invoke(app, command)
+    assert shown.exit_code == 0, shown.output
+    return path
+
+
+@pytest.fixture(scope="module")
+def source(bench):
+    """Where the parts of the bench are."""
+    graph = Path(bench.corpus.name).with_suffix(".metro")
+    return BenchSource("tworoom", bench.corpus.name, "lewm-small-tworoom", graph)
 
 
 def outcomes(rows):
@@ -72,6 +101,91 @@ def test_goes_on_after_a_kill(bench, queries, tmp_path):
     assert len(read_rows(cut)) == 4
 
 
+def test_queries_know_their_world(bench, queries, query_file):
+    """Which starts are solved, and how soon the recording itself meets the goal."""
+    found = load_queries(query_file)
+    assert list(found) == queries
+    assert found.corpus == bench.corpus.digest
+    for query in found:
+        assert query.is_presolved in (True, False)
+        assert 1 <= query.demonstration_frames <= 15
+    places = bench.corpus.column("proprio")
+    for query in found:
+        first = int(bench.corpus.offsets[query.episode])
+        way = places[first + query.start : first + query.goal + 1]
+        near = np.linalg.norm(way - way[-1], axis=1) < 16
+        assert query.is_presolved == near[0]
+        assert query.demonstration_frames == 1 + np.argmax(near[1:])
+
+
+def test_workers_change_nothing(source, query_file, tmp_path):
+    """Two processes, another batch: the same rows."""
+    asked = load_queries(query_file)
+    settings = [METRO, replace(METRO, waypoint_budget=6), FLAT]
+    one, two = (
+        run_campaign(
+            source, settings, asked, tmp_path / f"{n}.jsonl", batch=n, workers=w
+        )
+        for n, w in ((4, 1), (2, 2))
+    )
+    assert len(one) == 12
+    assert outcomes(one) == outcomes(two)
+    assert [row["setting"] for row in one] == [row["setting"] for row in two]
+    again = run_campaign(source, settings, asked, tmp_path / "4.jsonl")
+    assert again == one
+
+
+def test_graphs_of_other_budgets_share_the_table(bench):
+    """Another H is priced anew, not searched anew; routes are kept for one H."""
+    other = bench.graph_for(6)
+    assert other.table is bench.graph.table
+    assert other.waypoint_budget == 6
+    query = Query(0, 0, 15)
+    assert bench.routes_for(6, query) is bench.routes_for(6, query)
+    assert bench.routes_for(8, query)[0].graph is bench.graph
+
+
+@pytest.mark.parametrize("method", ["oracle", "waypoints", "replay", "stay", "random"])
+def test_ceilings_and_floors(bench, queries, method, tmp_path):
+    """The recorded actions always arrive; standing still never does by itself."""
+    setting = Setting(method, 1, None, 30, 7)
+    rows = evaluate(bench, setting, queries, tmp_path / "a.jsonl")
+    solved = [row["frames_to_success"] is not None for row in rows]
+    presolved = [row["is_presolved"] for row in rows]
+    if method == "replay":
+        assert all(solved)
+    if method == "stay":
+        assert solved == presolved
+    assert (rows[0]["model"] is None) == (method in ("replay", "stay", "random"))
+    assert rows[0]["graph"] is None
+
+
+def test_committed_and_metro_start_alike(bench, queries, tmp_path):
+    """The first sub-goal is the same; what follows may not be."""
+    committed = replace(METRO, method="committed", step_budget=10)
+    metro = replace(METRO, step_budget=10)  # two micro plans: one sub-goal
+    rows = [
+        evaluate(bench, setting, queries, tmp_path / "a.jsonl")
+        for setting in (committed, metro)
+    ]
+    assert outcomes(rows[0]) == outcomes(rows[1])
+
+
+def test_a_world_that_dies_is_a_row(bench, queries, tmp_path, monkeypatch):
+    """Marked, not solved, and replaced: the other queries are planned."""
+    victim = bench.worlds(2)[0]
+
+    def die(action):
+        raise FloatingPointError("the simulation is unstable")
+
+    monkeypatch.setattr(victim, "step", die)
+    rows = evaluate(bench, FLAT, queries, tmp_path / "a.jsonl", batch=2)
+    told = "FloatingPointError: the simulation is unstable"
+    assert [row["error"] for row in rows] == [told, None, None, None]
+    assert rows[0]["frames_to_success"] is None
+    assert victim not in bench.worlds(2)
+
+
 def test_rows_say_where_they_come_from(bench, queries, tmp_path):
     """Digests, versions, renderer, times: enough to ask the same again."""
     row = evaluate(bench, METRO, queries[:1], tmp_path / "a.jsonl")[0]
@@ -79,7 +193,7 @@ def test_rows_say_where_they_come_from(bench, queries, tmp_path):
     assert row["corpus"]["digest"] == bench.corpus.digest
     assert row["graph"] == bench.graph.latents.digest
     assert row["versions"]["stable-worldmodel"] == "0.1.1"
-    assert set(row["seconds"]) == {"draw", "encode", "guide", "plan", "step"}
+    assert set(row["seconds"]) == {"draw", "encode", "search", "entry", "plan", "step"}
     assert json.loads((tmp_path / "a.jsonl").read_text()) == row
 
 
@@ -103,15 +217,23 @@ def test_a_graph_of_another_model(bench, queries, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "told"),
     [
-        (("fly", 1, None, 9, 7), "method must be one of flat, metro, got 'fly'."),
+        (
+            ("fly", 1, None, 9, 7),
+            "method must be one of metro, committed, flat, oracle, waypoints, replay, "
+            "random, stay, got 'fly'.",
+        ),
         (
             ("flat", 1, 8, 9, 7),
-            "waypoint_budget belongs to metro and only to it, got 8 for flat.",
+            "waypoint_budget belongs to metro and committed, and only to them; got 8 "
+            "for flat.",
         ),
         (
             ("metro", 1, None, 9, 7),
-            "waypoint_budget belongs to metro and only to it, got None for metro.",
+            "waypoint_budget belongs to metro and committed, and only to them; got "
+            "None for metro.",
         ),
+        (("flat", 0, None, 9, 7), "plan_blocks must be 1 to 60, got 0."),
+        (("flat", 1, None, 0, 7), "step_budget must be 1 to 100000, got 0."),
     ],
 )
 def test_bad_settings(arguments, told):
@@ -136,6 +258,7 @@ def test_the_verb(bench, queries, tmp_path):
     command = ["evaluate", "tworoom", "--corpus", bench.corpus.name, "--model"]
     command += ["lewm-small-tworoom", "--method", "flat", "--plan-blocks", "2"]
     command += ["--queries", str(tmp_path / "q.csv"), "--step-budget", "20"]
+    command += ["--goal-distance", "15"]
     command += ["-o", str(tmp_path / "rows.jsonl")]
     shown = CliRunner().invoke(app, command)
     assert shown.exit_code == 0, shown.output
@@ -147,3 +270,30 @@ def test_the_verb(bench, queries, tmp_path):
     )
     told = CliRunner().invoke(app, [*command, "--json"])
     assert json.loads(told.output)["solved"] == solved
+
+
+def test_a_sweep(source, query_file, tmp_path):
+    """A grid of h and H, success read off at smaller budgets, the best marked."""
+    command = ["sweep", "tworoom", "--corpus", source.corpus, "--model", source.model]
+    command += ["--graph", str(source.graph), "--queries", str(query_file)]
+    command += ["--goal-distance", "15", "--plan-blocks", "1", "--planner-seed", "7"]
+    command += ["--waypoint-budget", "6,8", "-o", str(tmp_path / "rows.jsonl")]
+    shown = CliRunner().invoke(app, [*command, "--json"])
+    assert shown.exit_code == 0, shown.output
+    cells = json.loads(shown.output)
+    assert {(c["waypoint_budget"], c["step_budget"]) for c in cells} == {
+        (budget, steps) for budget in (6, 8) for steps in (15, 18, 30, 60)
+    }
+    assert any(cell["is_best"] for cell in cells)
+    assert len(read_rows(tmp_path / "rows.jsonl")) == 8
+    table = CliRunner().invoke(app, command)
+    assert "success" in table.output
+
+
+def test_a_query_file_of_another_corpus(source, query_file, tmp_path):
+    """The digests, and what to do."""
+    text = query_file.read_text().replace("# corpus ", "# corpus 0")
+    (tmp_path / "q.csv").write_text(text)
+    asked = load_queries(tmp_path / "q.csv")
+    with pytest.raises(BenchmarkError, match=r"^q\.csv has queries of corpus 0"):
+        run_campaign(source, [FLAT], asked, tmp_path / "a.jsonl")

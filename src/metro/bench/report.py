@@ -3,7 +3,6 @@
 import json
 import os
 import platform
-import subprocess
 import sys
 from collections.abc import Sequence
 from importlib.metadata import distributions
@@ -11,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from metro.bench.measuring import Row
+from metro.source import commit
 
 _COLUMNS = ("kind", "method", "data", "frames", "time", "x ours", "recall@4", "note")
 
@@ -54,25 +54,6 @@ def versions() -> dict[str, str]:
     """Return the version of every installed package."""
     found = {item.name.lower(): item.version for item in distributions()}
     return dict(sorted(found.items()))
-
-
-def commit() -> str | None:
-    """Return the commit of the source, with ``+`` if it was changed; None: no git."""
-    here = Path(__file__).parent
-    head = _git(here, "rev-parse", "HEAD")
-    if head is None:
-        return None
-    return head + ("+" if _git(here, "status", "--porcelain", "-uno") else "")
-
-
-def _git(here: Path, *arguments: str) -> str | None:
-    try:
-        done = subprocess.run(
-            ["git", *arguments], cwd=here, capture_output=True, text=True, check=True
-        )
-    except (OSError, subprocess.CalledProcessError):
-        return None
-    return done.stdout.strip()
 
 
 def _processor() -> str:

@@ -1,40 +1,104 @@
-"""Verbs that plan queries and measure success: evaluate."""
+"""Verbs that plan queries and measure success: queries, evaluate, sweep."""
 
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
-from metro.cli.running import AsJson, app, print_json, require_worlds
+from metro.cli.running import AsJson, Force, app, print_json, require_worlds
 from metro.cli.worlds import BenchmarkName
+
+Recording = Annotated[str, typer.Option(help="Recording that queries are taken from.")]
+Model = Annotated[
+    str, typer.Option(help="A shipped model's name, a file, a folder or a repository.")
+]
+RowsPath = Annotated[
+    Path, typer.Option("--output", "-o", help="Rows (.jsonl) to append to.")
+]
+Graph = Annotated[
+    Path | None,
+    typer.Option(help="For metro and committed: made by metro build, of any H."),
+]
+Distance = Annotated[int, typer.Option(help="d, frames to the goal.")]
+StepBudget = Annotated[
+    int | None, typer.Option(help="T, environment steps; 2 d if not given.")
+]
+QueryPath = Annotated[
+    Path | None,
+    typer.Option("--queries", help="CSV by metro queries; the benchmark's if absent."),
+]
+Batch = Annotated[int, typer.Option(help="Queries planned together.")]
+Workers = Annotated[int, typer.Option(help="Processes; the rows are the same.")]
+
+
+@app.command()
+def queries(
+    benchmark: BenchmarkName,
+    corpus: Recording,
+    output: Annotated[Path, typer.Option("--output", "-o", help="CSV to write.")],
+    goal_distance: Distance = 25,
+    count: Annotated[int, typer.Option(help="How many.")] = 50,
+    seed: Annotated[int, typer.Option(help="Of the choice.")] = 0,
+    force: Force = False,
+) -> None:
+    """Draw queries from a recording, and look at each in its world.
+
+    Starts that already meet their goal are flagged; how soon the recording itself gets
+    there is noted.
+    """
+    require_worlds("queries")
+    from metro.display import progress_bar
+    from metro.errors import BenchmarkError
+    from metro.evaluation.benchmark import load_benchmark
+    from metro.evaluation.queries import save_queries
+    from metro.integrations.corpora import open_corpus
+    from metro.integrations.querying import draw_queries
+
+    if output.exists() and not force:
+        raise BenchmarkError(f"{output} is there already. Use --force to replace it.")
+    with (
+        open_corpus(corpus) as recording,
+        progress_bar("Looking at queries") as progress,
+    ):
+        drawn = draw_queries(
+            load_benchmark(benchmark),
+            recording,
+            goal_distance=goal_distance,
+            count=count,
+            seed=seed,
+            progress=progress,
+        )
+        output.parent.mkdir(parents=True, exist_ok=True)
+        save_queries(drawn, output, corpus=recording.digest)
+    solved = sum(bool(query.is_presolved) for query in drawn)
+    typer.echo(f"{output}: {len(drawn)} queries, {solved} starts already solved.")
 
 
 @app.command()
 def evaluate(
     benchmark: BenchmarkName,
-    corpus: Annotated[str, typer.Option(help="Recording that queries are taken from.")],
-    model: Annotated[
+    corpus: Recording,
+    model: Model,
+    output: RowsPath,
+    method: Annotated[
         str,
-        typer.Option(help="A shipped model's name, a file, a folder or a repository."),
-    ],
-    output: Annotated[
-        Path, typer.Option("--output", "-o", help="Rows (.jsonl) to append to.")
-    ],
-    method: Annotated[str, typer.Option(help="flat or metro.")] = "metro",
-    graph: Annotated[
-        Path | None, typer.Option(help="For metro: made by metro build.")
-    ] = None,
-    goal_distance: Annotated[int, typer.Option(help="d, frames to the goal.")] = 25,
+        typer.Option(
+            help="metro, flat, oracle, committed, waypoints, replay, random or stay."
+        ),
+    ] = "metro",
+    graph: Graph = None,
+    goal_distance: Distance = 25,
     plan_blocks: Annotated[int, typer.Option(help="h, blocks of a micro plan.")] = 1,
-    step_budget: Annotated[
-        int | None, typer.Option(help="T, environment steps; 2 d if not given.")
+    waypoint_budget: Annotated[
+        int | None, typer.Option(help="H, frames; the graph's if not given.")
     ] = None,
-    planner_seed: Annotated[int, typer.Option(help="Of the micro planner.")] = 7,
-    queries: Annotated[
-        Path | None,
-        typer.Option(help="CSV of episode,start,goal; the benchmark's if not given."),
+    step_budget: StepBudget = None,
+    planner_seed: Annotated[
+        list[int] | None, typer.Option(help="Of the micro planner; may be repeated.")
     ] = None,
-    batch: Annotated[int, typer.Option(help="Queries planned together.")] = 25,
+    query_file: QueryPath = None,
+    batch: Batch = 25,
+    workers: Workers = 1,
     as_json: AsJson = False,
 ) -> None:
     """Plan queries in their world, and tell how many reach their goal.
@@ -43,45 +107,103 @@ def evaluate(
     goes on.
     """
     require_worlds("evaluate")
-    from metro import load
-    from metro.display import progress_bar
-    from metro.evaluation.benchmark import benchmarks_folder, load_benchmark
-    from metro.evaluation.queries import load_queries
-    from metro.evaluation.records import Setting, summarise
-    from metro.integrations.corpora import open_corpus
-    from metro.integrations.evaluating import Bench
-    from metro.integrations.evaluating import evaluate as evaluate_queries
-    from metro.integrations.models.loading import load_model
+    from metro.display import success_bar
+    from metro.evaluation.records import summarise
+    from metro.integrations.bench import BenchSource
+    from metro.integrations.campaign import run_campaign
+    from metro.integrations.querying import choose_settings, find_queries
 
-    chosen = load_benchmark(benchmark)
-    asked = queries or (
-        benchmarks_folder() / "queries" / f"{benchmark}-d{goal_distance}.csv"
+    source = BenchSource(benchmark, corpus, model, graph)
+    settings = choose_settings(
+        source,
+        method,
+        plan_blocks=[plan_blocks],
+        waypoint_budgets=None if waypoint_budget is None else [waypoint_budget],
+        step_budget=step_budget or 2 * goal_distance,
+        planner_seeds=planner_seed or [7],
     )
-    network = None if graph is None else load(graph)
-    budget = None if network is None else network.pricing.waypoint_budget
-    setting = Setting(
-        method, plan_blocks, budget, step_budget or 2 * goal_distance, planner_seed
-    )
-    with (
-        open_corpus(corpus) as recording,
-        progress_bar(f"{method}, h = {plan_blocks}") as progress,
-    ):
-        bench = Bench(chosen, recording, load_model(model), network)
-        rows = evaluate_queries(
-            bench,
-            setting,
-            load_queries(asked),
+    asked = find_queries(benchmark, goal_distance, query_file)
+    with success_bar(f"{method}, h = {plan_blocks}") as progress:
+        rows = run_campaign(
+            source,
+            settings,
+            asked,
             output,
             batch=batch,
-            progress=lambda done, total, _: progress(done, total),
+            workers=workers,
+            progress=progress,
         )
     summary = summarise(rows)
     if as_json:
         print_json(summary)
-    else:
-        typer.echo(
-            f"{benchmark}, {method}, h = {plan_blocks}, T = {setting.step_budget}: "
-            f"{summary['solved']} of {summary['queries']} queries solved "
-            f"({summary['success']:.0%}); {summary['presolved']} starts already were, "
-            f"without them {summary['success_of_unsolved']:.0%}."
+        return
+    typer.echo(
+        f"{benchmark}, {method}, h = {plan_blocks}, T = {settings[0].step_budget}: "
+        f"{summary['solved']} of {summary['queries']} queries solved "
+        f"({summary['success']:.0%}); {summary['presolved']} starts already were, "
+        f"without them {summary['success_of_unsolved']:.0%}."
+    )
+
+
+@app.command()
+def sweep(
+    benchmark: BenchmarkName,
+    corpus: Recording,
+    model: Model,
+    graph: Annotated[Path, typer.Option(help="Made by metro build, of any H.")],
+    output: RowsPath,
+    goal_distance: Distance = 75,
+    plan_blocks: Annotated[
+        str, typer.Option(help="Values of h: numbers and ranges, such as 1,3-5.")
+    ] = "1-2",
+    waypoint_budget: Annotated[
+        str | None,
+        typer.Option(help="Values of H likewise; 5 h - 5 to 5 h + 5 if not given."),
+    ] = None,
+    step_budget: Annotated[
+        int | None, typer.Option(help="T; 4 d if not given, smaller ones are read off.")
+    ] = None,
+    planner_seed: Annotated[
+        list[int] | None, typer.Option(help="Of the micro planner; may be repeated.")
+    ] = None,
+    query_file: QueryPath = None,
+    batch: Batch = 25,
+    workers: Workers = 1,
+    as_json: AsJson = False,
+) -> None:
+    """Plan queries with metro for a grid of h and H; tell the best cells.
+
+    Latents and neighbour table serve all cells, routes all cells of one H. Interrupted,
+    the same command goes on.
+    """
+    require_worlds("sweep")
+    from metro.display import print_table, success_bar
+    from metro.evaluation.grids import COLUMNS, best_cells, grid
+    from metro.integrations.bench import BenchSource
+    from metro.integrations.campaign import run_campaign
+    from metro.integrations.querying import find_queries
+
+    settings = grid(
+        plan_blocks,
+        waypoint_budget,
+        step_budget=step_budget or 4 * goal_distance,
+        planner_seeds=planner_seed or [7, 8, 9],
+    )
+    source = BenchSource(benchmark, corpus, model, graph)
+    asked = find_queries(benchmark, goal_distance, query_file)
+    with success_bar(f"{len(settings)} runs") as progress:
+        rows = run_campaign(
+            source,
+            settings,
+            asked,
+            output,
+            batch=batch,
+            workers=workers,
+            progress=progress,
         )
+    cells = best_cells(rows, goal_distance)
+    if as_json:
+        print_json([vars(cell) for cell in cells])
+    else:
+        caption = "* no other cell has more success in as little time"
+        print_table(COLUMNS, [cell.to_text() for cell in cells], caption)

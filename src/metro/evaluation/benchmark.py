@@ -39,6 +39,8 @@ class Benchmark:
     """Environment steps of a recorded episode, at most."""
     cem_iterations: int
     """Of the micro planner in the paper."""
+    start_tag: Mapping[str, Any]
+    """Which kinds of starts are told apart: by a column, above or below a limit."""
     paper: Mapping[str, Any]
     """The paper's corpus, its best cells (h, H, T) by model and d, and figures."""
 

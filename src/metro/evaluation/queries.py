@@ -1,8 +1,10 @@
 """Queries: which recorded frame to start from, and which later one to reach."""
 
 import csv
-from collections.abc import Iterable
-from dataclasses import dataclass
+import hashlib
+import io
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -11,6 +13,8 @@ from numpy.typing import ArrayLike
 from metro.errors import BenchmarkError
 
 _COLUMNS = ("episode", "start", "goal")
+_FACTS = ("is_presolved", "demonstration_frames")
+_CORPUS = "# corpus "
 
 
 @dataclass(frozen=True)
@@ -21,16 +25,57 @@ class Query:
         episode: Of the corpus; it is held out of the graph.
         start: Step to start from.
         goal: Step whose frame is the goal.
+        is_presolved: Whether the start already meets the goal; None: not looked at.
+        demonstration_frames: Steps after which the recording itself first meets the
+            goal; None: not looked at, or only by the frame of the goal itself.
     """
 
     episode: int
     start: int
     goal: int
+    is_presolved: bool | None = field(default=None, compare=False)
+    demonstration_frames: int | None = field(default=None, compare=False)
 
     @property
     def goal_distance(self) -> int:
         """d, frames from start to goal in the recording."""
         return self.goal - self.start
+
+    def to_json(self) -> dict[str, int]:
+        """Return what makes it this query."""
+        return {name: getattr(self, name) for name in _COLUMNS}
+
+
+@dataclass(frozen=True)
+class QuerySet:
+    """The queries of one file.
+
+    Attributes:
+        queries: In the file's order.
+        name: Of the file.
+        digest: sha256 of the file.
+        corpus: Digest of the corpus that they were drawn from; None: not told.
+    """
+
+    queries: tuple[Query, ...]
+    name: str
+    digest: str
+    corpus: str | None = None
+
+    def __iter__(self) -> Iterator[Query]:
+        return iter(self.queries)
+
+    def __len__(self) -> int:
+        return len(self.queries)
+
+    def require_corpus(self, digest: str) -> None:
+        """Raise `BenchmarkError` if they were drawn from another corpus."""
+        if self.corpus is not None and self.corpus != digest:
+            raise BenchmarkError(
+                f"{self.name} has queries of corpus {self.corpus[:12]}, this one is "
+                f"{digest[:12]}. Record the corpus anew (docs/results.md has the "
+                f"command), or sample queries of this one: metro queries."
+            )
 
 
 def sample_queries(
@@ -40,13 +85,19 @@ def sample_queries(
 
     Sorted by row, as the published scripts do.
     """
+    if goal_distance < 1 or count < 1:
+        raise BenchmarkError(
+            f"goal_distance and count must be at least 1, got {goal_distance} and "
+            f"{count}."
+        )
     lengths = np.asarray(episode_lengths)
     starts = np.maximum(lengths - goal_distance, 0)
     ends = np.cumsum(starts)
     if count > ends[-1]:
         raise BenchmarkError(
             f"The corpus has {ends[-1]} starts with a goal {goal_distance} frames "
-            f"later, {count} queries were asked for. Record longer episodes."
+            f"later, {count} queries were asked for. Its longest episode has "
+            f"{lengths.max()} frames: record longer ones, or ask for nearer goals."
         )
     rng = np.random.default_rng(seed)
     rows = np.sort(rng.choice(ends[-1], count, replace=False))
@@ -58,26 +109,65 @@ def sample_queries(
     ]
 
 
-def save_queries(queries: Iterable[Query], path: str | Path) -> None:
-    """Write queries as CSV: episode, start, goal."""
-    with Path(path).open("w", newline="") as file:
-        writer = csv.writer(file, lineterminator="\n")
-        writer.writerow(_COLUMNS)
-        writer.writerows((q.episode, q.start, q.goal) for q in queries)
+def save_queries(
+    queries: Sequence[Query], path: str | Path, *, corpus: str | None = None
+) -> None:
+    """Write queries as CSV, with the digest of their corpus and what is known."""
+    text = io.StringIO(newline="")
+    if corpus is not None:
+        text.write(f"{_CORPUS}{corpus}\n")
+    known = [f for f in _FACTS if any(getattr(q, f) is not None for q in queries)]
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow([*_COLUMNS, *known])
+    for query in queries:
+        facts = (getattr(query, name) for name in known)
+        numbers = ("" if fact is None else int(fact) for fact in facts)
+        writer.writerow([*query.to_json().values(), *numbers])
+    Path(path).write_text(text.getvalue())
 
 
-def load_queries(path: str | Path) -> list[Query]:
+def load_queries(path: str | Path) -> QuerySet:
     """Return the queries of a CSV file."""
-    with Path(path).open(newline="") as file:
-        rows = list(csv.reader(file))
-    if not rows or tuple(rows[0]) != _COLUMNS:
+    path = Path(path)
+    try:
+        content = path.read_bytes()
+    except FileNotFoundError:
+        raise BenchmarkError(
+            f"There is no query file {path}. Sample one: metro queries."
+        ) from None
+    corpus, rows = _split(content.decode("utf-8", "replace"))
+    columns = tuple(rows[0]) if rows else ()
+    if columns[:3] != _COLUMNS or not set(columns[3:]) <= set(_FACTS):
         raise BenchmarkError(
             f"{path} must start with the line {','.join(_COLUMNS)}, "
-            f"got {','.join(rows[0]) if rows else 'nothing'}."
+            f"got {','.join(columns) if rows else 'nothing'}."
         )
     try:
-        return [Query(*map(int, row)) for row in rows[1:]]
-    except (TypeError, ValueError):
+        queries = tuple(_parse(columns, row) for row in rows[1:])
+    except ValueError:
         raise BenchmarkError(
-            f"Every line of {path} must be three whole numbers: episode,start,goal."
+            f"Every line of {path} must be whole numbers: {','.join(columns)}."
         ) from None
+    digest = hashlib.sha256(content).hexdigest()
+    return QuerySet(queries, path.name, digest, corpus)
+
+
+def _split(text: str) -> tuple[str | None, list[list[str]]]:
+    """Return the digest of the corpus, if told, and the rows."""
+    corpus = None
+    if text.startswith(_CORPUS):
+        first, _, text = text.partition("\n")
+        corpus = first.removeprefix(_CORPUS).strip()
+    return corpus, list(csv.reader(io.StringIO(text)))
+
+
+def _parse(columns: tuple[str, ...], row: list[str]) -> Query:
+    told = dict(zip(columns, row, strict=True))
+    numbers = {name: int(told.pop(name)) for name in _COLUMNS}
+    presolved = told.get("is_presolved")
+    shown = told.get("demonstration_frames")
+    return Query(
+        **numbers,
+        is_presolved=bool(int(presolved)) if presolved else None,
+        demonstration_frames=int(shown) if shown else None,
+    )

@@ -12,7 +12,16 @@ import numpy as np
 from metro.errors import BenchmarkError
 from metro.evaluation.queries import Query
 
-METHODS = ("flat", "metro")
+GRAPH_METHODS = ("metro", "committed")
+"""Those that need a graph."""
+
+MODEL_METHODS = (*GRAPH_METHODS, "flat", "oracle", "waypoints")
+"""Those that need a world model."""
+
+METHODS = (*MODEL_METHODS, "replay", "random", "stay")
+
+LARGEST_PLAN = 60
+"""Action blocks; more is a mistake."""
 
 
 @dataclass(frozen=True)
@@ -38,11 +47,17 @@ class Setting:
             raise BenchmarkError(
                 f"method must be one of {', '.join(METHODS)}, got {self.method!r}."
             )
-        if (self.waypoint_budget is None) == (self.method == "metro"):
+        if (self.waypoint_budget is None) == (self.method in GRAPH_METHODS):
             raise BenchmarkError(
-                f"waypoint_budget belongs to metro and only to it, got "
-                f"{self.waypoint_budget} for {self.method}."
+                f"waypoint_budget belongs to {' and '.join(GRAPH_METHODS)}, and only "
+                f"to them; got {self.waypoint_budget} for {self.method}."
             )
+        ranges = {"plan_blocks": LARGEST_PLAN, "step_budget": 100_000}
+        for name, largest in ranges.items():
+            if not 1 <= getattr(self, name) <= largest:
+                raise BenchmarkError(
+                    f"{name} must be 1 to {largest}, got {getattr(self, name)}."
+                )
 
     def seed_of(self, query: Query) -> int:
         """Return the seed of a query's own random numbers."""
@@ -52,13 +67,14 @@ class Setting:
 
 def key_of(row: Mapping[str, Any]) -> str:
     """Return what a row answers: the same key, the same question."""
-    names = ("benchmark", "setting", "query", "model", "corpus", "rendering")
-    return json.dumps([row.get(name) for name in names], sort_keys=True)
+    names = ("benchmark", "setting", "query", "rendering", "graph")
+    digests = [(row.get(name) or {}).get("digest") for name in ("model", "corpus")]
+    return json.dumps([*(row.get(name) for name in names), *digests], sort_keys=True)
 
 
 def to_json(setting: Setting, query: Query) -> dict[str, Any]:
     """Return a setting and a query as the row has them."""
-    return {"setting": asdict(setting), "query": asdict(query)}
+    return {"setting": asdict(setting), "query": query.to_json()}
 
 
 def append_rows(rows: Iterable[Mapping[str, Any]], path: Path) -> None:

@@ -52,6 +52,7 @@ class Attempt:
         kinds: How often each word of the guide came.
         path: The columns of every moment, if asked for.
         pictures: Its pictures, if asked for.
+        error: What the world died of; None: it did not.
     """
 
     world: World
@@ -62,15 +63,31 @@ class Attempt:
     kinds: Counter[str] = field(default_factory=Counter)
     path: list[Row] = field(default_factory=list)
     pictures: list[Image] = field(default_factory=list)
+    error: str | None = None
+
+    @property
+    def is_over(self) -> bool:
+        """Whether the goal was met, or the world died."""
+        return self.frames_to_success is not None or self.error is not None
 
 
 @dataclass
 class Seconds:
-    """Wall time of a batch, by what it was spent on."""
+    """Wall time of a batch, by what it was spent on.
+
+    Attributes:
+        draw: Pictures of the world.
+        encode: Pictures to latents.
+        search: Routes to the goals, once a query; not part of the loop below.
+        entry: From an observation to a target: entering the graph and walking.
+        plan: The micro planner.
+        step: The world.
+    """
 
     draw: float = 0.0
     encode: float = 0.0
-    guide: float = 0.0
+    search: float = 0.0
+    entry: float = 0.0
     plan: float = 0.0
     step: float = 0.0
 
@@ -95,6 +112,7 @@ def run_attempts(
 
     Success latches: a query that met its goal is left as it is. A start that is already
     solved counts as solved after 1 step at the earliest, as in the published protocol.
+    A world that dies marks its attempt; the others go on.
 
     Paper: Alg. 1. Decision: D13.
 
@@ -110,10 +128,14 @@ def run_attempts(
     live = list(range(len(attempts)))
     while live and step < step_budget:
         with seconds.of("draw"):
-            frames = np.stack([_look(attempts[query], step) for query in live])
+            seen = {query: _look(attempts[query], step) for query in live}
+        live = [query for query in live if not attempts[query].is_over]
+        if not live:
+            break
+        frames = np.stack([seen[query] for query in live])
         with seconds.of("encode"):
             observed = actor.encode(frames)
-        with seconds.of("guide"):
+        with seconds.of("entry"):
             targets = _targets([attempts[query] for query in live], observed, step)
         with seconds.of("plan"):
             plans = actor.plan(observed, targets, live)[:, : step_budget - step]
@@ -121,7 +143,7 @@ def run_attempts(
             for query, actions in zip(live, plans, strict=True):
                 _execute(attempts[query], actions, step, record=record)
         step += plans.shape[1]
-        live = [query for query in live if attempts[query].frames_to_success is None]
+        live = [query for query in live if not attempts[query].is_over]
         if progress is not None:
             progress(step, step_budget)
     return seconds
@@ -140,18 +162,31 @@ def _targets(
 
 
 def _look(attempt: Attempt, step: int) -> Image:
-    return attempt.first if step == 0 else attempt.world.draw()
+    if step > 0:
+        with _surviving(attempt):
+            return attempt.world.draw()
+    return attempt.first
+
+
+@contextmanager
+def _surviving(attempt: Attempt) -> Iterator[None]:
+    """Mark the attempt if its world fails inside; simulators raise all sorts."""
+    try:
+        yield
+    except Exception as error:
+        attempt.error = f"{type(error).__name__}: {error}"
 
 
 def _execute(
     attempt: Attempt, actions: NDArray[np.float32], step: int, *, record: bool
 ) -> None:
     """Act one action after another; stop where the goal is met."""
-    for number, action in enumerate(actions):
-        solved = attempt.world.step(action)
-        if record:
-            attempt.path.append(attempt.world.observe())
-            attempt.pictures.append(attempt.world.draw())
-        if solved:
-            attempt.frames_to_success = step + number + 1
-            return
+    with _surviving(attempt):
+        for number, action in enumerate(actions):
+            solved = attempt.world.step(action)
+            if record:
+                attempt.path.append(attempt.world.observe())
+                attempt.pictures.append(attempt.world.draw())
+            if solved:
+                attempt.frames_to_success = step + number + 1
+                return

@@ -1,29 +1,38 @@
 """Queries of a benchmark planned in its world: rows out, resumable."""
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from metro.errors import BenchmarkError
-from metro.evaluation.benchmark import Benchmark
-from metro.evaluation.guides import FlatGuide, MetroGuide
-from metro.evaluation.queries import Query
-from metro.evaluation.records import Setting, append_rows, key_of, read_rows, to_json
-from metro.evaluation.runner import Attempt, Guide, run_attempts
-from metro.graph import FrameGraph
+from metro.evaluation.floors import RandomActor, ScriptedActor, Unseeing
+from metro.evaluation.guides import (
+    CommittedGuide,
+    FlatGuide,
+    MetroGuide,
+    OracleGuide,
+    WaypointGuide,
+)
+from metro.evaluation.queries import Query, QuerySet
+from metro.evaluation.records import (
+    MODEL_METHODS,
+    Setting,
+    append_rows,
+    key_of,
+    read_rows,
+    to_json,
+)
+from metro.evaluation.runner import Actor, Attempt, Guide, run_attempts
 from metro.integrations.acting import ModelActor
+from metro.integrations.bench import Bench
 from metro.integrations.cem import CEMSettings
 from metro.integrations.corpora import Corpus
-from metro.integrations.encoding import require_fitting
-from metro.integrations.models.frozen import FrozenModel
 from metro.integrations.recording.plan import library_versions
 from metro.integrations.rendering import find_renderer
-from metro.integrations.worlds import open_world
 from metro.planner import MetroPlanner
-from metro.search import find_routes
+from metro.source import commit
 from metro.types import World
 
 Rows = list[dict[str, Any]]
@@ -31,41 +40,10 @@ Progress = Callable[[int, int, int], None]
 """Called with queries (done, total) and how many of them succeeded."""
 
 
-@dataclass(frozen=True)
-class Bench:
-    """What queries are asked of: a world, a recording, a model, perhaps a graph."""
-
-    benchmark: Benchmark
-    corpus: Corpus
-    model: FrozenModel
-    graph: FrameGraph | None = None
-
-    def check(self, setting: Setting) -> None:
-        """Raise a `MetroError` unless the parts belong together."""
-        self.corpus.require(self.benchmark)
-        require_fitting(self.corpus, self.model)
-        if setting.method != "metro":
-            return
-        if self.graph is None:
-            raise BenchmarkError("method metro needs a graph: metro build LATENTS.")
-        made = self.graph.latents.provenance.get("model", {}).get("digest")
-        if made != self.model.digest:
-            raise BenchmarkError(
-                f"The graph's latents are of model {str(made)[:12]}, not of "
-                f"{self.model.name} ({self.model.digest[:12]}). Encode and build anew."
-            )
-        budget = self.graph.pricing.waypoint_budget
-        if budget != setting.waypoint_budget:
-            raise BenchmarkError(
-                f"The graph has H = {budget}, asked for {setting.waypoint_budget}. "
-                f"Build it anew."
-            )
-
-
 def evaluate(
     bench: Bench,
     setting: Setting,
-    queries: Sequence[Query],
+    queries: QuerySet | Sequence[Query],
     path: Path,
     *,
     batch: int = 25,
@@ -75,34 +53,31 @@ def evaluate(
 
     Rows that the file has already are not planned again.
     """
-    bench.check(setting)
-    _check_queries(bench.corpus, queries)
-    told = _told(bench)
+    asked = as_query_set(queries)
+    bench.check(setting, asked)
+    check_queries(bench.corpus, asked)
+    told = describe(bench, asked, setting)
     done = {key_of(row): row for row in read_rows(path)}
-    wanted = [told | to_json(setting, query) for query in queries]
-    left = [
-        query
-        for query, row in zip(queries, wanted, strict=True)
-        if key_of(row) not in done
-    ]
-    worlds = _worlds(bench, min(batch, len(left)))
-    try:
-        for first in range(0, len(left), batch):
-            part = left[first : first + batch]
-            rows = [told | row for row in _answer(bench, setting, part, worlds)]
-            append_rows(rows, path)
-            done |= {key_of(row): row for row in rows}
-            if progress is not None:
-                answered = [done[key] for key in map(key_of, wanted) if key in done]
-                solved = sum(row["frames_to_success"] is not None for row in answered)
-                progress(len(answered), len(queries), solved)
-    finally:
-        for world in worlds:
-            world.close()
-    return [done[key_of(row)] for row in wanted]
+    wanted = [key_of(told | to_json(setting, query)) for query in asked]
+    left = [q for q, key in zip(asked, wanted, strict=True) if key not in done]
+    for rows in answer(bench, setting, left, told, batch=batch):
+        append_rows(rows, path)
+        done |= {key_of(row): row for row in rows}
+        if progress is not None:
+            answered = [done[key] for key in wanted if key in done]
+            solved = sum(row["frames_to_success"] is not None for row in answered)
+            progress(len(answered), len(wanted), solved)
+    return [done[key] for key in wanted]
 
 
-def _check_queries(corpus: Corpus, queries: Sequence[Query]) -> None:
+def as_query_set(queries: QuerySet | Sequence[Query]) -> QuerySet:
+    """Return queries that are no file's as a set without a name."""
+    if isinstance(queries, QuerySet):
+        return queries
+    return QuerySet(tuple(queries), "", "")
+
+
+def check_queries(corpus: Corpus, queries: QuerySet) -> None:
     """Raise `BenchmarkError` at the first query that the corpus does not have."""
     for query in queries:
         known = 0 <= query.episode < corpus.num_episodes
@@ -115,73 +90,122 @@ def _check_queries(corpus: Corpus, queries: Sequence[Query]) -> None:
             )
 
 
-def _told(bench: Bench) -> dict[str, Any]:
+def describe(bench: Bench, queries: QuerySet, setting: Setting) -> dict[str, Any]:
     """Return what every row says about where it comes from."""
-    graph = bench.graph
+    model, corpus = bench.model, bench.corpus
+    graph = bench.graph if setting.waypoint_budget is not None else None
     return {
         "benchmark": bench.benchmark.name,
-        "model": {"name": bench.model.name, "digest": bench.model.digest},
+        "model": {"name": model.name, "family": model.family, "digest": model.digest}
+        if setting.method in MODEL_METHODS
+        else None,
         "corpus": {
-            "name": Path(bench.corpus.name).name,
-            "digest": bench.corpus.digest,
+            "name": Path(corpus.name).name,
+            "digest": corpus.digest,
+            "episodes": corpus.num_episodes,
         },
+        "queries": {"name": queries.name, "digest": queries.digest},
         "graph": None if graph is None else graph.latents.digest,
-        "rendering": bench.model.rendering,
+        "rendering": model.rendering,
         "renderer": str(find_renderer(bench.benchmark)),
-        "versions": library_versions(),
+        "versions": library_versions() | {"commit": commit()},
     }
 
 
-def _worlds(bench: Bench, count: int) -> list[World]:
-    return [
-        open_world(
-            bench.benchmark,
-            image_size=bench.model.image_size,
-            rendering=bench.model.rendering,
-        )
-        for _ in range(count)
-    ]
+def answer(
+    bench: Bench,
+    setting: Setting,
+    queries: Sequence[Query],
+    told: dict[str, Any],
+    *,
+    batch: int,
+) -> Iterator[Rows]:
+    """Yield the rows of every batch of queries."""
+    for first in range(0, len(queries), batch):
+        part = queries[first : first + batch]
+        worlds = bench.worlds(len(part))
+        attempts = [
+            _attempt(bench, setting, query, world)
+            for query, world in zip(part, worlds, strict=True)
+        ]
+        yield [told | row for row in _outcomes(bench, setting, part, attempts)]
+        bench.discard(*(a.world for a in attempts if a.error is not None))
 
 
-def _answer(
-    bench: Bench, setting: Setting, queries: Sequence[Query], worlds: list[World]
+def _outcomes(
+    bench: Bench, setting: Setting, queries: Sequence[Query], attempts: list[Attempt]
 ) -> Iterator[dict[str, Any]]:
-    """Yield the outcome of every query of a batch."""
-    attempts = [
-        _attempt(bench, setting, query, world)
-        for query, world in zip(queries, worlds, strict=False)
-    ]
-    settings = CEMSettings(
-        setting.plan_blocks, iterations=bench.benchmark.cem_iterations
-    )
-    seeds = [setting.seed_of(query) for query in queries]
-    actor = ModelActor(bench.model, settings, seeds)
+    actor = _actor(bench, setting, queries)
     seconds = run_attempts(attempts, actor, step_budget=setting.step_budget)
-    each = {name: spent / len(queries) for name, spent in vars(seconds).items()}
+    shared = {name: spent / len(queries) for name, spent in vars(seconds).items()}
     for query, attempt in zip(queries, attempts, strict=True):
+        shared["search"] = _search_seconds(bench, setting, query)
         yield to_json(setting, query) | {
             "frames_to_success": attempt.frames_to_success,
             "is_presolved": attempt.is_presolved,
+            "demonstration_frames": query.demonstration_frames,
+            "tags": _tags(bench, query),
+            "error": attempt.error,
             "kinds": dict(attempt.kinds),
-            "seconds": {name: round(spent, 4) for name, spent in each.items()},
+            "seconds": {name: round(spent, 5) for name, spent in shared.items()},
             "batch": len(queries),
         }
 
 
+def _search_seconds(bench: Bench, setting: Setting, query: Query) -> float:
+    if setting.waypoint_budget is None:
+        return 0.0
+    return bench.routes_for(setting.waypoint_budget, query)[1]
+
+
+def _tags(bench: Bench, query: Query) -> list[str]:
+    """Return the word that the benchmark has for the kind of start."""
+    told = bench.benchmark.start_tag
+    if not told:
+        return []
+    row = bench.corpus.row(bench.frame_of(query.episode, query.start))
+    value = np.asarray(row[told["column"]]).ravel()[told["index"]]
+    return [told["above"] if value > told["limit"] else told["below"]]
+
+
 def _attempt(bench: Bench, setting: Setting, query: Query, world: World) -> Attempt:
     corpus = bench.corpus
-    first = int(corpus.offsets[query.episode])
-    frames = corpus.frames(query.episode)
-    goal = bench.model.encode(frames[query.goal][None])[0]
     world.reset(0)
-    world.restore(corpus.row(first + query.start))
-    world.aim(corpus.row(first + query.goal))
-    guide = _guide(bench, setting, query, goal)
-    return Attempt(world, frames[query.start], guide, world.is_solved())
+    world.restore(corpus.row(bench.frame_of(query.episode, query.start)))
+    world.aim(corpus.row(bench.frame_of(query.episode, query.goal)))
+    first = corpus.frames(query.episode)[query.start]
+    return Attempt(world, first, _guide(bench, setting, query), world.is_solved())
 
 
-def _guide(bench: Bench, setting: Setting, query: Query, goal: np.ndarray) -> Guide:
-    if setting.method == "flat" or bench.graph is None:
-        return FlatGuide(goal)
-    routes = find_routes(bench.graph, goal, held_out=query.episode)
-    return MetroGuide(MetroPlanner(routes))
+def _guide(bench: Bench, setting: Setting, query: Query) -> Guide:
+    hop = setting.plan_blocks * bench.benchmark.action_block
+    if setting.waypoint_budget is not None:
+        planner = MetroPlanner(bench.routes_for(setting.waypoint_budget, query)[0])
+        is_metro = setting.method == "metro"
+        return MetroGuide(planner) if is_metro else CommittedGuide(planner)
+    if setting.method == "flat":
+        goal = bench.corpus.frames(query.episode)[query.goal]
+        return FlatGuide(bench.model.encode(goal[None])[0])
+    if setting.method == "oracle":
+        return OracleGuide(bench.own_latents(query), hop)
+    if setting.method == "waypoints":
+        return WaypointGuide(bench.own_latents(query), hop)
+    return Unseeing()
+
+
+def _actor(bench: Bench, setting: Setting, queries: Sequence[Query]) -> Actor:
+    frames = setting.plan_blocks * bench.benchmark.action_block
+    seeds = [setting.seed_of(query) for query in queries]
+    if setting.method in MODEL_METHODS:
+        iterations = bench.benchmark.cem_iterations
+        settings = CEMSettings(setting.plan_blocks, iterations=iterations)
+        return ModelActor(bench.model, settings, seeds)
+    if setting.method == "random":
+        return RandomActor(bench.benchmark.action_size, frames, seeds)
+    actions = np.nan_to_num(bench.corpus.column("action").astype(np.float32))
+    scripts = []
+    for query in queries:
+        first = bench.frame_of(query.episode, query.start)
+        end = bench.frame_of(query.episode, query.goal)
+        scripts.append(actions[first : end if setting.method == "replay" else first])
+    return ScriptedActor(scripts, frames)

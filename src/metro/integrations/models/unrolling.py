@@ -7,6 +7,8 @@ context, so that is computed once; and of the last block only the last token is 
 Letters: B sequences, T blocks of actions, n tokens, D latent size.
 """
 
+from typing import cast
+
 import torch
 from torch import Tensor
 from torch.nn import functional
@@ -29,7 +31,10 @@ def unroll(network: WorldModelNetwork, z: Tensor, blocks: Tensor) -> Tensor:
     places = network.predictor.pos_embedding[0]
     transformer = network.predictor.transformer
     alone = blocks.shape[1] == 1
-    layers = [_Layer(block, alone=alone) for block in transformer.layers]
+    layers = [
+        _Layer(cast(ConditionalBlock, block), alone=alone)
+        for block in transformer.layers
+    ]
     conditions = functional.silu(network.action_encoder(blocks))
     latents = [z]
     for step in range(blocks.shape[1]):

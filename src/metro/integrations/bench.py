@@ -1,0 +1,161 @@
+"""What queries are asked of: a world, a recording, a model, perhaps a graph."""
+
+import time
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metro.errors import BenchmarkError
+from metro.evaluation.benchmark import Benchmark, load_benchmark
+from metro.evaluation.queries import Query, QuerySet
+from metro.evaluation.records import GRAPH_METHODS, MODEL_METHODS, Setting
+from metro.graph import FrameGraph, build_graph
+from metro.integrations.corpora import Corpus, open_corpus
+from metro.integrations.encoding import require_fitting
+from metro.integrations.models.frozen import FrozenModel
+from metro.integrations.models.loading import load_model
+from metro.integrations.worlds import open_world
+from metro.pricing import PricingCurve
+from metro.search import Routes, find_routes
+from metro.storage import load
+from metro.types import World
+
+
+@dataclass(frozen=True)
+class BenchSource:
+    """Where the parts are: enough to open them in another process."""
+
+    benchmark: str
+    corpus: str
+    model: str
+    graph: Path | None = None
+    trust_pickle: bool = False
+
+    def open(self) -> "Bench":
+        """Open all of them; close it after use."""
+        chosen = load_benchmark(self.benchmark)
+        model = load_model(self.model, trust_pickle=self.trust_pickle)
+        graph = None if self.graph is None else load(self.graph)
+        return Bench(chosen, open_corpus(self.corpus), model, graph)
+
+
+@dataclass
+class Bench:
+    """The parts, and what queries share: graphs by H, routes by H and query.
+
+    Attributes:
+        benchmark: Which world.
+        corpus: Where queries are from.
+        model: The frozen world model.
+        graph: For metro; its neighbour table serves every H.
+    """
+
+    benchmark: Benchmark
+    corpus: Corpus
+    model: FrozenModel
+    graph: FrameGraph | None = None
+    _priced: FrameGraph | None = field(default=None, init=False, repr=False)
+    _routes: dict[Query, tuple[Routes, float]] = field(
+        default_factory=dict, init=False, repr=False
+    )
+    _worlds: list[World] = field(default_factory=list, init=False, repr=False)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the recording and all worlds."""
+        self.corpus.close()
+        self.discard(*self._worlds)
+
+    def check(self, setting: Setting, queries: QuerySet | None = None) -> None:
+        """Raise a `MetroError` unless the parts belong together."""
+        self.corpus.require(self.benchmark)
+        if queries is not None:
+            queries.require_corpus(self.corpus.digest)
+        if setting.method in MODEL_METHODS:
+            require_fitting(self.corpus, self.model)
+        if setting.method in GRAPH_METHODS:
+            self._check_graph(setting.method)
+
+    def _check_graph(self, method: str) -> None:
+        if self.graph is None:
+            raise BenchmarkError(f"method {method} needs a graph: metro build LATENTS.")
+        made = self.graph.latents.provenance
+        model = made.get("model", {}).get("digest")
+        if model != self.model.digest:
+            raise BenchmarkError(
+                f"The graph's latents are of model {str(model)[:12]}, not of "
+                f"{self.model.name} ({self.model.digest[:12]}). Encode and build anew."
+            )
+        corpus = made.get("corpus", {}).get("digest")
+        if corpus != self.corpus.digest:
+            raise BenchmarkError(
+                f"The graph is of corpus {str(corpus)[:12]}, the queries are of "
+                f"{self.corpus.name} ({self.corpus.digest[:12]}): their episodes could "
+                f"not be held out. Encode and build anew."
+            )
+
+    def graph_for(self, waypoint_budget: int) -> FrameGraph:
+        """Return the graph priced for H; the last one is kept."""
+        if self.graph is None:
+            raise BenchmarkError("There is no graph: metro build LATENTS.")
+        if self._priced is None or self._priced.waypoint_budget != waypoint_budget:
+            self._routes.clear()
+            self._priced = self.graph
+            if self.graph.waypoint_budget != waypoint_budget:
+                latents, table = self.graph.latents, self.graph.table
+                pricing = PricingCurve.fit(latents, waypoint_budget)
+                self._priced = build_graph(latents, table, pricing)
+        return self._priced
+
+    def routes_for(self, waypoint_budget: int, query: Query) -> tuple[Routes, float]:
+        """Return the routes to a query's goal and the seconds that finding them took.
+
+        Kept for the present H: planner seeds and plan lengths share them.
+        """
+        graph = self.graph_for(waypoint_budget)
+        if query not in self._routes:
+            goal = graph.latents.z[self.frame_of(query.episode, query.goal)]
+            started = time.perf_counter()
+            routes = find_routes(graph, goal, held_out=query.episode)
+            self._routes[query] = routes, time.perf_counter() - started
+        return self._routes[query]
+
+    def frame_of(self, episode: int, step: int) -> int:
+        """Return the row of the corpus, and frame of the graph, of a step."""
+        return int(self.corpus.offsets[episode]) + step
+
+    def own_latents(self, query: Query) -> NDArray[np.float32]:
+        """Return the latents of the recording from start to goal, ``[d + 1, D]``."""
+        frames = self.corpus.frames(query.episode)[query.start : query.goal + 1]
+        latents: NDArray[np.float32] = self.model.encode(frames)
+        return latents
+
+    def worlds(self, count: int) -> list[World]:
+        """Return worlds that draw what the model was trained on, the same every time.
+
+        Opening one can take a second.
+        """
+        while len(self._worlds) < count:
+            world = open_world(
+                self.benchmark,
+                image_size=self.model.image_size,
+                rendering=self.model.rendering,
+            )
+            self._worlds.append(world)
+        return self._worlds[:count]
+
+    def discard(self, *worlds: World) -> None:
+        """Close worlds and do not use them again, also those that died."""
+        for world in worlds:
+            self._worlds.remove(world)
+            with suppress(Exception):  # what died may not close either
+                world.close()

@@ -1,0 +1,173 @@
+"""Many settings of one benchmark planned in one go, by several processes."""
+
+import multiprocessing
+import signal
+from collections.abc import Iterator, Sequence
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from metro.errors import BenchmarkError
+from metro.evaluation.queries import Query, QuerySet
+from metro.evaluation.records import (
+    Setting,
+    append_rows,
+    key_of,
+    read_rows,
+    to_json,
+)
+from metro.integrations.bench import Bench, BenchSource
+from metro.integrations.evaluating import (
+    Progress,
+    Rows,
+    answer,
+    check_queries,
+    describe,
+)
+
+_bench: Bench | None = None
+"""What a worker process has open."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """Queries of one setting that are planned together."""
+
+    setting: Setting
+    queries: tuple[Query, ...]
+    told: dict[str, Any]
+
+
+def run_campaign(  # noqa: PLR0913  (one argument a setting, as the verbs have them)
+    source: BenchSource,
+    settings: Sequence[Setting],
+    queries: QuerySet,
+    path: Path,
+    *,
+    batch: int = 25,
+    workers: int = 1,
+    progress: Progress | None = None,
+) -> Rows:
+    """Plan every query with every setting; append rows to ``path``, return all of them.
+
+    Rows that the file has already are not planned again, so that an interrupted run
+    goes on. The outcome does not depend on ``batch`` or ``workers``: every process
+    uses one thread, every query its own random numbers. Decision: D18.
+
+    Args:
+        source: Where world, recording, model and graph are.
+        settings: What to plan; those of one H share graph and routes.
+        queries: What to reach.
+        path: Rows (.jsonl).
+        batch: Queries planned together.
+        workers: Processes.
+        progress: Called with rows (done, total) and how many of them are successes.
+    """
+    done = {key_of(row): row for row in read_rows(path)}
+    tasks, wanted = _plan(source, settings, queries, set(done), batch)
+    if progress is not None:
+        _report(progress, done, wanted)
+    for rows in _carry_out(source, tasks, batch, workers):
+        append_rows(rows, path)
+        done |= {key_of(row): row for row in rows}
+        if progress is not None:
+            _report(progress, done, wanted)
+    return [done[key] for key in wanted]
+
+
+def _report(
+    progress: Progress, done: dict[str, dict[str, Any]], wanted: Sequence[str]
+) -> None:
+    answered = [done[key] for key in wanted if key in done]
+    solved = sum(row["frames_to_success"] is not None for row in answered)
+    progress(len(answered), len(wanted), solved)
+
+
+def _plan(
+    source: BenchSource,
+    settings: Sequence[Setting],
+    queries: QuerySet,
+    done: set[str],
+    batch: int,
+) -> tuple[list[Task], list[str]]:
+    """Return what is left to do, those of one H together, and the keys of all rows."""
+    if batch < 1:
+        raise BenchmarkError(f"batch must be at least 1, got {batch}.")
+    tasks, wanted = [], []
+    with source.open() as bench:
+        check_queries(bench.corpus, queries)
+        for setting in sorted(settings, key=lambda s: s.waypoint_budget or 0):
+            bench.check(setting, queries)
+            told = describe(bench, queries, setting)
+            keys = [key_of(told | to_json(setting, query)) for query in queries]
+            left = [q for q, k in zip(queries, keys, strict=True) if k not in done]
+            for first in range(0, len(left), batch):
+                part = tuple(left[first : first + batch])
+                tasks.append(Task(setting, part, told))
+            wanted += keys
+    return tasks, wanted
+
+
+def _carry_out(
+    source: BenchSource, tasks: Sequence[Task], batch: int, workers: int
+) -> Iterator[Rows]:
+    if workers <= 1 or len(tasks) <= 1:
+        if tasks:
+            yield from _here(source, tasks, batch)
+        return
+    pool = ProcessPoolExecutor(
+        min(workers, len(tasks)),
+        mp_context=multiprocessing.get_context("spawn"),
+        initializer=_open,
+        initargs=(source,),
+    )
+    try:
+        waiting = {pool.submit(_work, task) for task in tasks}
+        while waiting:
+            ready, waiting = _wait(waiting)
+            for future in ready:
+                yield future.result()
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)
+        for child in multiprocessing.active_children():
+            child.terminate()
+
+
+def _wait(waiting: set[Future[Rows]]) -> tuple[set[Future[Rows]], set[Future[Rows]]]:
+    ready, left = wait(waiting, return_when=FIRST_COMPLETED)
+    return ready, left
+
+
+def _here(source: BenchSource, tasks: Sequence[Task], batch: int) -> Iterator[Rows]:
+    import torch
+
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    try:
+        with source.open() as bench:
+            for task in tasks:
+                yield from answer(
+                    bench, task.setting, task.queries, task.told, batch=batch
+                )
+    finally:
+        torch.set_num_threads(threads)
+
+
+def _open(source: BenchSource) -> None:
+    """Open the bench of a worker process; Ctrl-C is its parent's business."""
+    global _bench
+    import torch
+
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    torch.set_num_threads(1)
+    _bench = source.open()
+
+
+def _work(task: Task) -> Rows:
+    if _bench is None:  # the pool calls `_open` first
+        raise AssertionError("a worker without a bench")
+    (rows,) = answer(
+        _bench, task.setting, task.queries, task.told, batch=len(task.queries)
+    )
+    return rows

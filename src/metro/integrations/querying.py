@@ -1,0 +1,107 @@
+"""Queries looked at in their world, and the settings that answer them."""
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from metro.errors import BenchmarkError
+from metro.evaluation.benchmark import Benchmark, benchmarks_folder
+from metro.evaluation.queries import (
+    Query,
+    QuerySet,
+    load_queries,
+    sample_queries,
+)
+from metro.evaluation.records import GRAPH_METHODS, Setting
+from metro.integrations.bench import BenchSource
+from metro.integrations.corpora import Corpus
+from metro.integrations.worlds import open_world
+from metro.storage import load
+from metro.types import Progress, World
+
+
+def draw_queries(
+    benchmark: Benchmark,
+    corpus: Corpus,
+    *,
+    goal_distance: int,
+    count: int,
+    seed: int,
+    progress: Progress | None = None,
+) -> list[Query]:
+    """Return sampled queries, each looked at in its world."""
+    corpus.require(benchmark)
+    drawn = sample_queries(
+        corpus.lengths, goal_distance=goal_distance, count=count, seed=seed
+    )
+    world = open_world(benchmark, image_size=corpus.image_size)
+    try:
+        looked = []
+        for query in drawn:
+            looked.append(look_at(world, corpus, query))
+            if progress is not None:
+                progress(len(looked), count)
+    finally:
+        world.close()
+    return looked
+
+
+def look_at(world: World, corpus: Corpus, query: Query) -> Query:
+    """Return a query with what its world says about the recording.
+
+    Whether the start meets the goal, and after how many frames the recording first
+    does: the world put into each recorded state in turn.
+    """
+    first = int(corpus.offsets[query.episode])
+    world.reset(0)
+    met = []
+    for step in range(query.start, query.goal + 1):
+        world.restore(corpus.row(first + step))
+        if step == query.start:
+            world.aim(corpus.row(first + query.goal))
+        met.append(world.is_solved())
+    later = [step for step, solved in enumerate(met) if solved and step > 0]
+    return replace(
+        query, is_presolved=met[0], demonstration_frames=later[0] if later else None
+    )
+
+
+def find_queries(benchmark: str, goal_distance: int, path: Path | None) -> QuerySet:
+    """Return the queries of a file, or the benchmark's own for a distance.
+
+    Raise `BenchmarkError` where the file has other distances than the one asked for.
+    """
+    own = benchmarks_folder() / "queries" / f"{benchmark}-d{goal_distance}.csv"
+    found = load_queries(path or own)
+    for query in found:
+        if query.goal_distance != goal_distance:
+            raise BenchmarkError(
+                f"{found.name} has goals {query.goal_distance} frames away, asked for "
+                f"{goal_distance}. Give --goal-distance {query.goal_distance}."
+            )
+    return found
+
+
+def choose_settings(
+    source: BenchSource,
+    method: str,
+    *,
+    plan_blocks: Sequence[int],
+    waypoint_budgets: Sequence[int] | None,
+    step_budget: int,
+    planner_seeds: Sequence[int],
+) -> list[Setting]:
+    """Return the settings of a method; H is the graph's own if not given."""
+    budgets: Sequence[int | None] = [None]
+    if method in GRAPH_METHODS:
+        if source.graph is None:
+            raise BenchmarkError(f"method {method} needs a graph: metro build LATENTS.")
+        budgets = waypoint_budgets or [load(source.graph).waypoint_budget]
+    elif waypoint_budgets:
+        budgets = waypoint_budgets  # refused by `Setting`, with a reason
+    return [
+        Setting(method, blocks, budget, step_budget, seed)
+        for budget in budgets
+        for blocks in plan_blocks
+        for seed in planner_seeds
+    ]
