@@ -65,6 +65,38 @@ def test_scipy_finds_the_same_costs(rooms_graph):
     np.testing.assert_array_equal(routes.cost_to_go, expected)
 
 
+def test_any_goal_is_the_cheapest_goal(rooms_graph):
+    """One search for several goals costs every frame what its cheapest goal costs."""
+    z = rooms_graph.latents.z
+    goals = [z[300], z[1234], z[1700]]
+    routes = metro.find_routes_to_any(rooms_graph, goals, held_out=4)
+    alone = [metro.find_routes(rooms_graph, goal, held_out=4) for goal in goals]
+    costs = np.stack([one.cost_to_go for one in alone])
+    np.testing.assert_array_equal(routes.cost_to_go, costs.min(axis=0))
+    for frame in range(0, rooms_graph.num_frames, 11):
+        path = routes.route(frame)
+        if path:
+            goal = routes.goal_after(path[-1])
+            number = next(n for n in range(3) if (goals[n] == goal).all())
+            assert costs[number, frame] == costs[:, frame].min()
+
+
+def test_any_of_one_goal_is_that_goal(rooms_graph):
+    """The same routes as for a single goal."""
+    goal = rooms_graph.latents.z[300]
+    one = metro.find_routes(rooms_graph, goal)
+    same = metro.find_routes_to_any(rooms_graph, [goal])
+    np.testing.assert_array_equal(one.cost_to_go, same.cost_to_go)
+    np.testing.assert_array_equal(one.successor, same.successor)
+    assert same.goals == (same.goal,)
+
+
+def test_no_goal_is_no_search(rooms_graph):
+    """At least one is needed."""
+    with pytest.raises(GraphError, match="^goals must be at least 1, got 0.$"):
+        metro.find_routes_to_any(rooms_graph, [])
+
+
 def test_held_out_is_never_on_a_route(rooms_graph):
     """Its frames have no cost, no successor, and are nobody's successor."""
     rows = rooms_graph.latents.rows_of(7)

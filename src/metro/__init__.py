@@ -6,7 +6,7 @@ from metro.latents import Latents
 from metro.neighbours import find_neighbours
 from metro.planner import MetroPlanner, SubGoal, SubGoalKind
 from metro.pricing import PricingCurve
-from metro.search import find_routes, find_routes_many
+from metro.search import find_routes, find_routes_many, find_routes_to_any
 from metro.storage import load, save
 from metro.version import __version__
 
@@ -22,6 +22,7 @@ __all__ = [
     "find_neighbours",
     "find_routes",
     "find_routes_many",
+    "find_routes_to_any",
     "load",
     "save",
 ]

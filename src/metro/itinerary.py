@@ -74,7 +74,9 @@ def plan_journey(routes: Routes, start: int) -> list[Leg]:
     if not path:
         return []
     legs += _rides_and_bridges(routes, path)
-    legs.append(_jump(routes, LegKind.ARRIVE, routes.goal, path[-1], None))
+    legs.append(
+        _jump(routes, LegKind.ARRIVE, routes.goal_after(path[-1]), path[-1], None)
+    )
     totals = np.cumsum([leg.cost for leg in legs]).tolist()
     return [replace(leg, total=total) for leg, total in zip(legs, totals, strict=True)]
 

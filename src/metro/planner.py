@@ -147,7 +147,7 @@ class MetroPlanner:
         frames = entries.frames
         nearest = self._nearer_to_goal(observed, frames)
         if nearest is None:
-            return self._goal_itself()
+            return self._goal_itself(observed)
         price = entries.prices[frames == nearest][0]
         return self._recorded((nearest,), float(price))
 
@@ -157,7 +157,7 @@ class MetroPlanner:
         reached = reachable_from(routes.graph, inside, held_out=routes.held_out)
         nearest = self._nearer_to_goal(observed, np.flatnonzero(reached))
         if nearest is None:
-            return self._goal_itself()
+            return self._goal_itself(observed)
         step = _follow(routes_to_frame(routes, nearest), entries)
         assert step is not None  # it was found by going there
         # Arriving there is no further hop: the frame itself is what was sought.
@@ -169,17 +169,25 @@ class MetroPlanner:
         """Return the frame nearest to the goal if it is nearer than ``observed``."""
         if len(frames) == 0:
             return None
-        goal = self.routes.goal
-        gaps = _gaps_to(goal, self.routes.graph.latents.z[np.sort(frames)])
-        if not gaps.min() < _gaps_to(goal, observed[None])[0]:
+        rows = self.routes.graph.latents.z[np.sort(frames)]
+        gaps = self._gaps_to_goal(rows)
+        if not gaps.min() < self._gaps_to_goal(observed[None])[0]:
             return None
         return int(np.sort(frames)[np.argmin(gaps)])
 
-    def _goal_itself(self) -> SubGoal:
+    def _gaps_to_goal(self, rows: NDArray[Any]) -> Gaps:
+        """Return the gaps of rows ``[N, D]`` to the goal, the nearest of several."""
+        gaps = np.stack([_gaps_to(goal, rows) for goal in self.routes.goals])
+        nearest: Gaps = gaps.min(axis=0)
+        return nearest
+
+    def _goal_itself(self, observed: Vector) -> SubGoal:
+        goals = self.routes.goals
+        nearest = int(np.argmin(_gaps_to(observed, np.stack(goals))))
         return SubGoal(
             kind=SubGoalKind.GOAL_NO_ROUTE,
             frame=None,
-            latent=self.routes.goal,
+            latent=goals[nearest],
             cost_to_go=np.inf,
             entry=None,
             spent=0.0,
@@ -225,7 +233,11 @@ def _follow(routes: Routes, entries: _Entries) -> SubGoal | None:
     return SubGoal(
         kind=kind,
         frame=None if arrived else walked[-1],
-        latent=routes.goal if arrived else routes.graph.latents.z[walked[-1]],
+        latent=(
+            routes.goal_after(walked[-2])
+            if arrived
+            else routes.graph.latents.z[walked[-1]]
+        ),
         cost_to_go=total,
         entry=entry,
         spent=spent,

@@ -1,9 +1,9 @@
 """The backward search: from a goal, the cheapest route from every frame."""
 
 import os
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 import numpy as np
@@ -23,6 +23,7 @@ __all__ = [
     "Routes",
     "find_routes",
     "find_routes_many",
+    "find_routes_to_any",
     "routes_to_frame",
 ]
 
@@ -43,6 +44,9 @@ class Routes:
         cost_to_go: ``[N]`` J(u) in frames; ``inf``: no route.
         successor: ``[N]`` succ(u): a frame, `AT_GOAL` or `NO_ROUTE`.
         frontier: Where a search that stopped early goes on, or None.
+        alternatives: Further goals that are as good; see `find_routes_to_any`.
+        arrivals: Which goal the frames that are linked to one arrive at, by number;
+            those not named arrive at ``goal``.
     """
 
     graph: FrameGraph
@@ -51,6 +55,17 @@ class Routes:
     cost_to_go: Costs
     successor: Frames
     frontier: Frontier | None = None
+    alternatives: tuple[Vector, ...] = ()
+    arrivals: Mapping[int, int] = field(default_factory=dict)
+
+    @property
+    def goals(self) -> tuple[Vector, ...]:
+        """All goals; mostly there is only one."""
+        return (self.goal, *self.alternatives)
+
+    def goal_after(self, frame: int) -> Vector:
+        """Return the goal that a route arrives at whose last frame is ``frame``."""
+        return self.goals[self.arrivals.get(frame, 0)]
 
     @property
     def is_complete(self) -> bool:
@@ -65,7 +80,10 @@ class Routes:
         found = sweep(
             self.graph, self.frontier, self.held_out, known=(cost_to_go, successor)
         )
-        return Routes(self.graph, self.goal, self.held_out, *found)
+        cost_to_go, successor, frontier = found
+        return replace(
+            self, cost_to_go=cost_to_go, successor=successor, frontier=frontier
+        )
 
     def route(self, frame: int) -> list[int]:
         """Return the frames from ``frame`` to the last one before the goal.
@@ -109,6 +127,43 @@ def find_routes(
     targets = None if until is None else _require_frames(graph, until)
     (seeds,) = _seeds(graph, [goal], [held_out])
     return Routes(graph, goal, held_out, *sweep(graph, seeds, held_out, targets))
+
+
+def find_routes_to_any(
+    graph: FrameGraph, goals: Iterable[ArrayLike], *, held_out: int | None = None
+) -> Routes:
+    """Return the cheapest route from every frame to whichever goal is cheapest.
+
+    One search, whatever the number of goals: all of them are its seeds. A frame that is
+    linked to several takes the cheapest, ties by the order given.
+
+    Paper: Eq. 6. Decision: D4.
+
+    Args:
+        graph: The graph.
+        goals: ``[G, D]`` latents, each as good as the others; at least one.
+        held_out: m*, an episode to leave out, or None.
+    """
+    vectors = [graph.latents.require_vector("goal", goal) for goal in goals]
+    if not vectors:
+        raise GraphError("goals must be at least 1, got 0.")
+    if held_out is not None:
+        held_out = graph.latents.require_episode("held_out", held_out)
+    best: dict[int, tuple[float, int]] = {}
+    for number, links in enumerate(_seeds(graph, vectors, [held_out] * len(vectors))):
+        for frame, cost in zip(
+            links.frames.tolist(), links.costs.tolist(), strict=True
+        ):
+            best[frame] = min(best.get(frame, (np.inf, number)), (cost, number))
+    frames = np.array(sorted(best), dtype=np.int64)
+    costs = np.array([best[frame][0] for frame in frames.tolist()])
+    found = sweep(graph, _frontier(frames, costs), held_out)
+    arrivals = {frame: number for frame, (_, number) in best.items()}
+    return replace(
+        Routes(graph, vectors[0], held_out, *found),
+        alternatives=tuple(vectors[1:]),
+        arrivals=arrivals,
+    )
 
 
 def find_routes_many(
@@ -159,9 +214,7 @@ def routes_to_frame(routes: Routes, frame: int) -> Routes:
     seed = _frontier(np.array([frame]), np.zeros(1))
     cost_to_go, successor, _ = sweep(routes.graph, seed, routes.held_out)
     goal = routes.graph.latents.z[frame]
-    return replace(
-        routes, goal=goal, cost_to_go=cost_to_go, successor=successor, frontier=None
-    )
+    return Routes(routes.graph, goal, routes.held_out, cost_to_go, successor)
 
 
 def _require_masks(

@@ -1,0 +1,91 @@
+"""stable-worldmodel's solvers (iCEM, MPPI, gradients, ...) as micro planners."""
+
+from collections.abc import Callable, Sequence
+from types import SimpleNamespace
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+from torch import Tensor
+
+from metro.integrations.models.frozen import FrozenModel
+from metro.integrations.models.unrolling import unroll
+
+
+class LatentCost:
+    """What a solver of swm minimises: the squared gap of the last predicted latent.
+
+    Args:
+        model: Predicts.
+    """
+
+    def __init__(self, model: FrozenModel) -> None:
+        self._model = model
+
+    def parameters(self) -> Any:
+        """Return the weights: solvers take their number format from them."""
+        return self._model.network.parameters()
+
+    def get_cost(self, infos: dict[str, Any], candidates: Tensor) -> Tensor:
+        """Return ``[B, S]`` for candidates ``[B, S, h, action_block * A]``."""
+        start, target = infos["observed"], infos["target"]
+        number = candidates.shape[:2]
+        latents = start.expand(*number, start.shape[-1]).flatten(0, 1)
+        # without the guard of `rollout`: some solvers follow gradients
+        network = self._model.network
+        last = unroll(network, latents, candidates.flatten(0, 1))[:, -1]
+        gaps = last.unflatten(0, number) - target.expand(*number, target.shape[-1])
+        return gaps.square().sum(dim=-1)
+
+
+class SolverActor:
+    """Encodes frames, and plans with a solver of stable-worldmodel.
+
+    Args:
+        model: The frozen world model.
+        make_solver: Called with the cost; such as ``lambda cost: ICEMSolver(cost)``.
+        plan_blocks: h, action blocks of a plan; all are executed. (iCEM of swm 0.1.1
+            needs at least 2.)
+        num_envs: How many are planned for, at most.
+    """
+
+    def __init__(
+        self,
+        model: FrozenModel,
+        make_solver: Callable[[LatentCost], Any],
+        *,
+        plan_blocks: int,
+        num_envs: int,
+    ) -> None:
+        from gymnasium.spaces import Box
+
+        self._model = model
+        self._solver = make_solver(LatentCost(model))
+        block = model.action_block
+        config = SimpleNamespace(
+            horizon=plan_blocks,
+            receding_horizon=plan_blocks,
+            action_block=block,
+            plan_len=plan_blocks * block,
+            warm_start=False,
+        )
+        space = Box(-1, 1, (num_envs, model.action_size), dtype=np.float32)
+        self._solver.configure(action_space=space, n_envs=num_envs, config=config)
+
+    def encode(self, frames: NDArray[np.uint8]) -> NDArray[np.float32]:
+        """Return latents ``[B, D]`` of frames ``[B, S, S, 3]``."""
+        latents: NDArray[np.float32] = self._model.encode(frames)
+        return latents
+
+    def plan(
+        self, observed: NDArray[Any], target: NDArray[Any], queries: Sequence[int]
+    ) -> NDArray[np.float32]:
+        """Return raw actions ``[B, plan_blocks * action_block, A]``."""
+        infos = {
+            "observed": torch.from_numpy(np.array(observed, dtype=np.float32)),
+            "target": torch.from_numpy(np.array(target, dtype=np.float32)),
+        }
+        blocks = self._solver(infos, init_action=None)["actions"].detach().cpu()
+        actions = blocks.numpy().reshape(len(blocks), -1, self._model.action_size)
+        return self._model.denormalise(actions)
