@@ -1,6 +1,6 @@
 """What a person sees in a terminal: progress bars, tables, itineraries."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from threading import Timer
 from typing import Any, Protocol
@@ -108,6 +108,14 @@ def print_inspection(figures: Inspection, name: str) -> None:
     table.columns[1].justify = "left"
     for label, value in _inspection_rows(figures):
         table.add_row(label, value)
+    Console().print(table)
+
+
+def print_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
+    """Print rows of text under a header."""
+    table = Table(*header, show_edge=False, pad_edge=False)
+    for row in rows:
+        table.add_row(*map(escape, row))
     Console().print(table)
 
 

@@ -1,4 +1,4 @@
-"""Verbs that plan queries and measure success: evaluate."""
+"""Verbs that plan queries and measure success: evaluate, report, reproduce."""
 
 from pathlib import Path
 from typing import Annotated
@@ -7,6 +7,10 @@ import typer
 
 from metro.cli.running import AsJson, app, print_json, require_worlds
 from metro.cli.worlds import BenchmarkName
+
+RowFiles = Annotated[
+    list[Path], typer.Argument(metavar="ROWS", help="Rows (.jsonl) of metro evaluate.")
+]
 
 
 @app.command()
@@ -85,3 +89,47 @@ def evaluate(
             f"({summary['success']:.0%}); {summary['presolved']} starts already were, "
             f"without them {summary['success_of_unsolved']:.0%}."
         )
+
+
+@app.command()
+def report(
+    rows: RowFiles,
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="Folder; an old report is replaced.")
+    ] = Path("report"),
+    as_json: AsJson = False,
+) -> None:
+    """Write tables and plots of rows: report.html, report.md and PNG files.
+
+    The paper's figures stand beside ours; what was not run is said.
+    """
+    from metro.evaluation.outcomes import load_rows
+    from metro.evaluation.report import headline_rows, write_report
+
+    found = load_rows(rows)
+    written = write_report(found, output)
+    if as_json:
+        print_json(headline_rows(found))
+    else:
+        typer.echo(f"{len(found)} rows: wrote {', '.join(map(str, written))}")
+
+
+@app.command()
+def reproduce(rows: RowFiles, as_json: AsJson = False) -> None:
+    """Print every cell of the paper, what it reports, and what ROWS say.
+
+    At the paper's h, H and T where it was run, else the best of our cells at the same
+    d and T, else the command that would run it.
+    """
+    from metro.display import print_table
+    from metro.evaluation import reproduction
+    from metro.evaluation.outcomes import load_rows
+
+    checks = reproduction.reproduce(load_rows(rows))
+    if as_json:
+        print_json([check.to_json() for check in checks])
+        return
+    print_table(reproduction.HEADER, reproduction.table_of(checks))
+    commands = dict.fromkeys(check.command for check in checks if check.command)
+    if commands:
+        typer.echo("\n".join(["", "To run what is missing:", *commands]))
