@@ -12,8 +12,9 @@ from typer.testing import CliRunner
 from metro.cli import app
 from metro.errors import BenchmarkError
 from metro.evaluation.benchmark import benchmark_names, load_benchmark
-from metro.evaluation.cells import best_cell, first_best_budget, front, make_cells
+from metro.evaluation.cells import best_cell, first_best_budget, front
 from metro.evaluation.comparison import contenders, differences, lines_of
+from metro.evaluation.grouping import make_cells
 from metro.evaluation.outcomes import load_rows
 from metro.evaluation.paper import load_paper_cells, read_paper_cells
 from metro.evaluation.report import headline_rows, results_markdown, write_report

@@ -47,6 +47,7 @@ _STYLE = """
   --quiet: #9a9fa6; --line: #34383d; --band: #1f2226; } }
 body { margin: 0 auto; max-width: 60rem; padding: 1rem; color: var(--ink);
   background: var(--paper); font: 1rem/1.5 system-ui, sans-serif; }
+p { overflow-wrap: anywhere; }
 h1, h2, h3 { line-height: 1.2; margin: 2rem 0 0.75rem; }
 h2 { border-top: 1px solid var(--line); padding-top: 1.5rem; }
 .table { overflow-x: auto; border: 1px solid var(--line); border-radius: 6px; }

@@ -98,7 +98,7 @@ def _flat_cells(benchmark: Benchmark) -> Iterator[PaperCell]:
             method="flat",
             goal_distance=_FLAT_DISTANCE,
             step_budget=_FLAT_BUDGET,
-            source="LeWM's own paper",
+            source="LeWM paper",
             plan_blocks=_FLAT_DISTANCE // benchmark.action_block,
             mean=float(success),
         )
@@ -115,7 +115,7 @@ def _front_cells(benchmark: Benchmark) -> Iterator[PaperCell]:
                     method="metro",
                     goal_distance=int(distance),
                     step_budget=steps,
-                    source="appendix, list of cells",
+                    source="cell list",
                     plan_blocks=blocks,
                     waypoint_budget=budget,
                 )

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from metro.evaluation.benchmark import benchmark_names
-from metro.evaluation.cells import Cell, make_cells
+from metro.evaluation.cells import Cell
 from metro.evaluation.comparison import (
     ORDER,
     Line,
@@ -22,6 +22,7 @@ from metro.evaluation.document import (
     to_html,
     to_markdown,
 )
+from metro.evaluation.grouping import make_cells
 from metro.evaluation.outcomes import Task
 from metro.evaluation.overview import overview
 from metro.evaluation.paper import PaperCell, load_paper_cells
