@@ -3,6 +3,7 @@
 import json
 import random
 import re
+import sys
 from html.parser import HTMLParser
 
 import numpy as np
@@ -10,7 +11,7 @@ import pytest
 from typer.testing import CliRunner
 
 from metro.cli import app
-from metro.errors import BenchmarkError
+from metro.errors import BenchmarkError, MissingExtra
 from metro.evaluation.benchmark import benchmark_names, load_benchmark
 from metro.evaluation.cells import best_cell, first_best_budget, front
 from metro.evaluation.comparison import contenders, differences, lines_of
@@ -178,6 +179,16 @@ def test_the_best_cell():
     assert best_cell(cells, 301) is None
 
 
+def test_a_pilot_does_not_win():
+    """A cell with fewer runs than others is not chosen, and that is said."""
+    pilot = runs({7: [10]}, "metro", plan_blocks=2)
+    cells = make_cells(METRO + pilot)
+    assert best_cell(cells, 300).plan_blocks == 1
+    assert {point.cell.plan_blocks for point in front(cells)} == {1}
+    told = "Note: not chosen from, for they have less than 8 runs: metro, h = 2, H = 8."
+    assert told in results_markdown(METRO + pilot)
+
+
 def test_seconds_follow_the_frames_acted():
     """The search is paid once, the rest in proportion to the frames."""
     cell = only(runs({7: [100, None]}, "metro"))
@@ -302,6 +313,16 @@ def test_a_report_is_complete(tmp_path):
     assert "&lt;b&gt; &amp; |" in files[1].read_text()
 
 
+def test_plots_need_an_extra(tmp_path, monkeypatch):
+    """Which one; nothing is written without it, and Markdown needs none."""
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    told = 'A report\'s plots need matplotlib: pip install "metro-wm[plots]"'
+    with pytest.raises(MissingExtra, match=f"^{re.escape(told)}$"):
+        write_report(ROWS, tmp_path / "report")
+    assert not (tmp_path / "report").exists()
+    assert results_markdown(ROWS)
+
+
 def test_the_papers_cells():
     """Figures, the listed cells and LeWM's own; each once; no benchmark is added."""
     cells = load_paper_cells()
@@ -372,7 +393,9 @@ def test_the_verbs(tmp_path):
         return done.output
 
     out = tmp_path / "report"
-    assert run("report", file, "-o", out).startswith(f"24 rows: wrote {out}/report.md")
+    assert run("report", file, "-o", out).startswith(
+        f"24 rows: wrote {out}/report.html, "
+    )
     lines = json.loads(run("report", file, "-o", out, "--json"))
     assert lines == json.loads(json.dumps(headline_rows(ROWS)))
     assert {line["method"] for line in lines} >= {"metro (best T)", "flat (best h)"}

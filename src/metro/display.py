@@ -114,6 +114,8 @@ def print_inspection(figures: Inspection, name: str) -> None:
 def print_table(header: Sequence[str], rows: Iterable[Sequence[str]]) -> None:
     """Print rows of text under a header."""
     table = Table(*header, show_edge=False, pad_edge=False)
+    for column in table.columns:
+        column.overflow = "fold"  # a name that is cut is no name
     for row in rows:
         table.add_row(*map(escape, row))
     Console().print(table)

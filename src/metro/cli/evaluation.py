@@ -111,7 +111,8 @@ def report(
     if as_json:
         print_json(headline_rows(found))
     else:
-        typer.echo(f"{len(found)} rows: wrote {', '.join(map(str, written))}")
+        text, page, *plots = written
+        typer.echo(f"{len(found)} rows: wrote {page}, {text} and {len(plots)} plots.")
 
 
 @app.command()

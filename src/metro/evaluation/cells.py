@@ -1,7 +1,7 @@
 """Cells: all runs of one method at one setting on one task, and the best of them."""
 
 from collections import Counter
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -137,14 +137,23 @@ class Cell:
         return sum((Counter(row.kinds) for row in self.outcomes), Counter[str]())
 
 
+def fullest(cells: Sequence[Cell]) -> list[Cell]:
+    """Return the cells with the most runs.
+
+    A pilot of five queries, or a run that was interrupted, is not to win by luck.
+    """
+    most = max((len(cell.outcomes) for cell in cells), default=0)
+    return [cell for cell in cells if len(cell.outcomes) == most]
+
+
 def best_cell(cells: Iterable[Cell], step_budget: int) -> Cell | None:
     """Return the cell with the highest success within T; of equals the fastest.
 
-    None: no cell was run that long.
+    Of the `fullest` only. None: no cell was run that long.
     """
     able = [cell for cell in cells if cell.step_budget >= step_budget]
     return min(
-        able,
+        fullest(able),
         key=lambda c: (-c.success(step_budget), c.planning_seconds(step_budget)),
         default=None,
     )
@@ -170,14 +179,14 @@ class Point:
     seconds: float
 
 
-def front(cells: Iterable[Cell]) -> list[Point]:
+def front(cells: Sequence[Cell]) -> list[Point]:
     """Return the points over (h, H, T) that no other one beats, by rising seconds.
 
     Only what succeeds at all. The paper's Sec. 6.1: not less success in less time.
     """
     points = [
         Point(cell, budget, cell.success(budget), cell.planning_seconds(budget))
-        for cell in cells
+        for cell in fullest(cells)
         for budget in _budgets(cell)
         if cell.success(budget) > 0
     ]

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from metro.evaluation.benchmark import benchmark_names
-from metro.evaluation.cells import Cell
+from metro.evaluation.cells import Cell, fullest
 from metro.evaluation.comparison import (
     ORDER,
     Line,
@@ -43,7 +43,8 @@ _READING = (
     "The 95 % intervals are Wilson's. mean ± std is over planner seeds, as in the "
     "paper. Open starts leaves out queries whose start already meets the goal. Where "
     "h or H has several values the best is told, chosen on the same queries, as in "
-    "the paper; that flatters whoever has more values. best T is the smallest T with "
+    "the paper; that flatters whoever has more values. Cells with fewer runs than "
+    "others of their method are not chosen from. best T is the smallest T with "
     "metro's success at the longest T. The paper's figures are of its models and "
     "recordings, ours of those named here."
 )
@@ -67,7 +68,6 @@ def write_report(rows: Iterable[Mapping[str, Any]], folder: Path) -> list[Path]:
     from metro.evaluation.plots import draw_curves, draw_fronts
 
     cells = make_cells(rows)
-    folder.mkdir(parents=True, exist_ok=True)
     pictures: dict[Task, list[Picture]] = {}
     drawn: dict[str, bytes] = {}
     for number, (task, some) in enumerate(by_task(cells).items(), start=1):
@@ -82,6 +82,7 @@ def write_report(rows: Iterable[Mapping[str, Any]], folder: Path) -> list[Path]:
         "report.md": to_markdown(page).encode(),
         "report.html": to_html(page, drawn).encode(),
     }
+    folder.mkdir(parents=True, exist_ok=True)
     for name, content in (texts | drawn).items():
         (folder / name).write_bytes(content)
     return [folder / name for name in (*texts, *drawn)]
@@ -175,6 +176,15 @@ def _told(cells: Sequence[Cell]) -> str:
 
 def _notes(cells: Sequence[Cell]) -> list[str]:
     notes = [f"{cell.name}: {note}" for cell in cells for note in cell.notes]
+    for method in sorted({cell.method for cell in cells}):
+        some = [cell for cell in cells if cell.method == method]
+        full = fullest(some)
+        left = [cell.name for cell in some if cell not in full]
+        if left:
+            notes.append(
+                f"not chosen from, for they have less than {len(full[0].outcomes)} "
+                f"runs: {'; '.join(left)}"
+            )
     graphs = sorted({cell.graph[:12] for cell in cells if cell.graph})
     if len(graphs) > 1:
         notes.append(f"graphs of different latents: {', '.join(graphs)}")
