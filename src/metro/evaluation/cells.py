@@ -10,7 +10,6 @@ from numpy.typing import NDArray
 
 from metro.errors import BenchmarkError
 from metro.evaluation.outcomes import PHASES, PLANNING, Outcome, Task
-from metro.evaluation.queries import Query
 from metro.evaluation.statistics import non_dominated, success_curve
 
 ACTION_BLOCK = 5
@@ -81,11 +80,6 @@ class Cell:
     def seeds(self) -> list[int]:
         """Planner seeds of the runs, ``[n]``."""
         return [outcome.seed for outcome in self.outcomes]
-
-    @property
-    def queries(self) -> list[Query]:
-        """Queries of the runs, ``[n]``."""
-        return [outcome.query for outcome in self.outcomes]
 
     @property
     def curve(self) -> NDArray[np.float64]:
