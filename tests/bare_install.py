@@ -19,5 +19,7 @@ from importlib.resources import files  # noqa: E402  (after the checks above)
 
 shipped = {file.name for folder in ("assets", "benchmarks")
            for file in files("metro").joinpath(folder).iterdir()}  # fmt: skip
-assert {"tworoom.toml", "lewm-small-tworoom.safetensors"} <= shipped, shipped
+assert {"tworoom.toml", "paper.toml", "lewm-small-tworoom.safetensors"} <= shipped, (
+    shipped
+)
 sys.stdout.write(f"metro-wm {metro.__version__} works without extras\n")

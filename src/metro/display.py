@@ -1,6 +1,6 @@
 """What a person sees in a terminal: progress bars, tables, itineraries."""
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from threading import Timer
 from typing import Any, Protocol
@@ -100,12 +100,12 @@ def _bar(*extra: ProgressColumn) -> Progress:
 
 
 def print_table(
-    columns: Sequence[str], rows: Sequence[Sequence[str]], caption: str = ""
+    header: Sequence[str], rows: Iterable[Sequence[str]], caption: str = ""
 ) -> None:
-    """Print rows of text under their columns, aligned to the right."""
-    table = Table(caption=caption)
-    for column in columns:
-        table.add_column(escape(column), justify="right")
+    """Print rows of text under a header."""
+    table = Table(*header, show_edge=False, pad_edge=False, caption=caption or None)
+    for column in table.columns:
+        column.overflow = "fold"  # a name that is cut is no name
     for row in rows:
         table.add_row(*map(escape, row))
     Console().print(table)

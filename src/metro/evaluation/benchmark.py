@@ -8,6 +8,9 @@ from typing import Any
 
 from metro.errors import BenchmarkError
 
+PAPER_FILE = "paper.toml"
+"""Lies beside the benchmarks and is none: the paper's figures."""
+
 
 @dataclass(frozen=True)
 class Benchmark:
@@ -57,7 +60,8 @@ def load_benchmark(name: str) -> Benchmark:
 
 def benchmark_names() -> list[str]:
     """Return the names of all benchmarks, sorted."""
-    return sorted(file.stem for file in benchmarks_folder().glob("*.toml"))
+    files = benchmarks_folder().glob("*.toml")
+    return sorted(file.stem for file in files if file.name != PAPER_FILE)
 
 
 def benchmarks_folder() -> Path:

@@ -1,0 +1,57 @@
+"""Verbs that turn rows into tables and plots: report, reproduce."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from metro.cli.running import AsJson, app, print_json
+
+RowFiles = Annotated[
+    list[Path], typer.Argument(metavar="ROWS", help="Rows (.jsonl) of metro evaluate.")
+]
+
+
+@app.command()
+def report(
+    rows: RowFiles,
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="Folder; an old report is replaced.")
+    ] = Path("report"),
+    as_json: AsJson = False,
+) -> None:
+    """Write tables and plots of rows: report.html, report.md and PNG files.
+
+    The paper's figures stand beside ours; what was not run is said.
+    """
+    from metro.evaluation.outcomes import load_rows
+    from metro.evaluation.report import headline_rows, write_report
+
+    found = load_rows(rows)
+    written = write_report(found, output)
+    if as_json:
+        print_json(headline_rows(found))
+    else:
+        text, page, *plots = written
+        typer.echo(f"{len(found)} rows: wrote {page}, {text} and {len(plots)} plots.")
+
+
+@app.command()
+def reproduce(rows: RowFiles, as_json: AsJson = False) -> None:
+    """Print every cell of the paper, what it reports, and what ROWS say.
+
+    At the paper's h, H and T where it was run, else the best of our cells at the same
+    d and T, else the command that would run it.
+    """
+    from metro.display import print_table
+    from metro.evaluation import reproduction
+    from metro.evaluation.outcomes import load_rows
+
+    checks = reproduction.reproduce(load_rows(rows))
+    if as_json:
+        print_json([check.to_json() for check in checks])
+        return
+    print_table(reproduction.HEADER, reproduction.table_of(checks))
+    commands = dict.fromkeys(check.command for check in checks if check.command)
+    if commands:
+        typer.echo("\n".join(["", "To run what is missing:", *commands]))

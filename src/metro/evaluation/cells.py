@@ -1,0 +1,194 @@
+"""Cells: all runs of one method at one setting on one task, and the best of them."""
+
+from collections import Counter
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metro.errors import BenchmarkError
+from metro.evaluation.outcomes import PHASES, PLANNING, Outcome, Task
+from metro.evaluation.statistics import non_dominated, success_curve
+
+ACTION_BLOCK = 5
+"""a, frames of an action block, in every benchmark of the paper."""
+PAPER_BUDGETS = (30, 50, 60, 90, 100, 120, 130, 150, 180, 200, 300)
+"""Budgets T of the paper's fronts."""
+_WITHOUT_PLANS = ("replay", "random", "stay")
+
+
+@dataclass(frozen=True)
+class Cell:
+    """Runs of a method at one (h, H) on a task, a run a query and planner seed.
+
+    Attributes:
+        task: What was asked.
+        method: Such as ``metro``.
+        plan_blocks: h.
+        waypoint_budget: H; None for methods without a graph.
+        graph: Digest of the graph's latents; None: no graph.
+        outcomes: By query, then seed; each pair once.
+        notes: What a reader has to know about the rows.
+    """
+
+    task: Task
+    method: str
+    plan_blocks: int
+    waypoint_budget: int | None
+    graph: str | None
+    outcomes: tuple[Outcome, ...]
+    notes: tuple[str, ...] = ()
+
+    @cached_property
+    def step_budget(self) -> int:
+        """T that every run was given; nothing is known beyond it."""
+        return min(outcome.step_budget for outcome in self.outcomes)
+
+    @cached_property
+    def frames(self) -> NDArray[np.float64]:
+        """Frames to success ``[n]``, infinite where there was none."""
+        found = [outcome.frames for outcome in self.outcomes]
+        return np.array([np.inf if value is None else value for value in found])
+
+    @cached_property
+    def is_presolved(self) -> NDArray[np.bool_]:
+        """Which starts already met the goal, ``[n]``."""
+        return np.array([outcome.is_presolved for outcome in self.outcomes])
+
+    @cached_property
+    def demonstration(self) -> NDArray[np.float64]:
+        """Frames the recording needs ``[n]``, nan where not recorded."""
+        found = [outcome.demonstration for outcome in self.outcomes]
+        return np.array([np.nan if value is None else value for value in found])
+
+    @property
+    def setting(self) -> tuple[int | None, int | None]:
+        """(h, H), None for what the method does not have."""
+        blocks = None if self.method in _WITHOUT_PLANS else self.plan_blocks
+        return blocks, self.waypoint_budget
+
+    @property
+    def name(self) -> str:
+        """The method with its h and H."""
+        named = zip(("h", "H"), self.setting, strict=True)
+        parts = [f"{name} = {value}" for name, value in named if value is not None]
+        return ", ".join([self.method, *parts])
+
+    @property
+    def seeds(self) -> list[int]:
+        """Planner seeds of the runs, ``[n]``."""
+        return [outcome.seed for outcome in self.outcomes]
+
+    @property
+    def curve(self) -> NDArray[np.float64]:
+        """Success within T, ``[step_budget + 1]``."""
+        return success_curve(self.frames, self.step_budget)
+
+    def solved(self, step_budget: int) -> NDArray[np.bool_]:
+        """Return which runs succeed within ``step_budget``, ``[n]``."""
+        if step_budget > self.step_budget:
+            raise BenchmarkError(
+                f"{self.method} was run for {self.step_budget} steps, success within "
+                f"{step_budget} is not known. Run it with that step budget."
+            )
+        return self.frames <= step_budget
+
+    def success(self, step_budget: int) -> float:
+        """Return the share of runs that succeed within ``step_budget``."""
+        return float(self.solved(step_budget).mean())
+
+    @cached_property
+    def seconds(self) -> dict[str, float]:
+        """Mean seconds of an episode by phase, at the whole budget."""
+        return {
+            phase: float(np.mean([row.seconds[phase] for row in self.outcomes]))
+            for phase in PHASES
+        }
+
+    def planning_seconds(self, step_budget: int) -> float:
+        """Return mean seconds of planning in an episode that ends at ``step_budget``.
+
+        The search is done once; the rest is taken in proportion to the frames acted,
+        for runs are timed at their whole budget.
+        """
+        used = np.minimum(self.frames, step_budget).mean()
+        share = used / np.minimum(self.frames, self.step_budget).mean()
+        rest = sum(self.seconds[phase] for phase in PLANNING if phase != "search")
+        return float(self.seconds["search"] + share * rest)
+
+    @property
+    def macro_overhead(self) -> float | None:
+        """(search + entry) / planning; None: nothing was timed."""
+        total = sum(self.seconds[phase] for phase in PLANNING)
+        macro = self.seconds["search"] + self.seconds["entry"]
+        return macro / total if total > 0 else None
+
+    @property
+    def kinds(self) -> Counter[str]:
+        """How often each kind of sub-goal came, over all runs."""
+        return sum((Counter(row.kinds) for row in self.outcomes), Counter[str]())
+
+
+def fullest(cells: Sequence[Cell]) -> list[Cell]:
+    """Return the cells with the most runs.
+
+    A pilot of five queries, or a run that was interrupted, is not to win by luck.
+    """
+    most = max((len(cell.outcomes) for cell in cells), default=0)
+    return [cell for cell in cells if len(cell.outcomes) == most]
+
+
+def best_cell(cells: Iterable[Cell], step_budget: int) -> Cell | None:
+    """Return the cell with the highest success within T; of equals the fastest.
+
+    Of the `fullest` only. None: no cell was run that long.
+    """
+    able = [cell for cell in cells if cell.step_budget >= step_budget]
+    return min(
+        fullest(able),
+        key=lambda c: (-c.success(step_budget), c.planning_seconds(step_budget)),
+        default=None,
+    )
+
+
+def first_best_budget(cell: Cell, step_budget: int) -> int:
+    """Return the smallest T with the success that the cell has within ``step_budget``.
+
+    Rounded up to whole action blocks.
+    """
+    best = cell.success(step_budget)
+    first = int(np.argmax(cell.curve >= best))
+    return min(step_budget, -(-max(first, 1) // ACTION_BLOCK) * ACTION_BLOCK)
+
+
+@dataclass(frozen=True)
+class Point:
+    """One (h, H, T) of a front: success for seconds of planning an episode."""
+
+    cell: Cell
+    step_budget: int
+    success: float
+    seconds: float
+
+
+def front(cells: Sequence[Cell]) -> list[Point]:
+    """Return the points over (h, H, T) that no other one beats, by rising seconds.
+
+    Only what succeeds at all. The paper's Sec. 6.1: not less success in less time.
+    """
+    points = [
+        Point(cell, budget, cell.success(budget), cell.planning_seconds(budget))
+        for cell in fullest(cells)
+        for budget in _budgets(cell)
+        if cell.success(budget) > 0
+    ]
+    kept = non_dominated([p.success for p in points], [p.seconds for p in points])
+    return [points[place] for place in kept]
+
+
+def _budgets(cell: Cell) -> list[int]:
+    distance = cell.task.goal_distance
+    wanted = {*PAPER_BUDGETS, 2 * distance, 4 * distance, cell.step_budget}
+    return sorted(budget for budget in wanted if budget <= cell.step_budget)

@@ -1,0 +1,97 @@
+"""Rows into cells; clear mistakes are refused, the rest is noted."""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from metro.errors import BenchmarkError
+from metro.evaluation.cells import Cell
+from metro.evaluation.outcomes import Outcome, read_outcomes
+from metro.evaluation.queries import Query
+
+
+def make_cells(rows: Iterable[Mapping[str, Any]]) -> list[Cell]:
+    """Return the cells of rows, sorted.
+
+    Raises:
+        BenchmarkError: If a row is broken, or two of the same question disagree.
+    """
+    groups: dict[tuple[Any, ...], list[Outcome]] = {}
+    for row in read_outcomes(rows):
+        key = (row.task, row.method, row.plan_blocks, row.waypoint_budget, row.graph)
+        groups.setdefault(key, []).append(row)
+    return sorted(map(_make_cell, groups.values()), key=_order)
+
+
+def _order(cell: Cell) -> tuple[Any, ...]:
+    budget = cell.waypoint_budget or 0
+    return (cell.task, cell.method, cell.plan_blocks, budget, cell.graph or "")
+
+
+def _make_cell(rows: Sequence[Outcome]) -> Cell:
+    """Return a cell of the longest run of each query and seed."""
+    kept: dict[tuple[Query, int], Outcome] = {}
+    for row in sorted(rows, key=lambda row: -row.step_budget):
+        known = kept.setdefault((row.query, row.seed), row)
+        if known.step_budget == row.step_budget:
+            _require_same(known, row)
+    runs = sorted(kept.values(), key=lambda row: (*vars(row.query).values(), row.seed))
+    disagree = [row for row in rows if not _agree(kept[row.query, row.seed], row)]
+    notes = _notes(runs, len(rows) - len(runs), len(disagree))
+    return Cell(
+        task=runs[0].task,
+        method=runs[0].method,
+        plan_blocks=runs[0].plan_blocks,
+        waypoint_budget=runs[0].waypoint_budget,
+        graph=runs[0].graph,
+        outcomes=tuple(runs),
+        notes=tuple(notes),
+    )
+
+
+def _agree(long: Outcome, short: Outcome) -> bool:
+    """Return whether a run of a longer budget ends as the shorter one, within that."""
+    early = long.frames is not None and long.frames <= short.step_budget
+    return short.frames == (long.frames if early else None)
+
+
+def _require_same(known: Outcome, row: Outcome) -> None:
+    """Raise if two runs with the same question and budget ended differently."""
+    if (known.frames, known.error) == (row.frames, row.error):
+        return
+    asked = row.query
+    raise BenchmarkError(
+        f"{row.task.benchmark}, {row.method}, h = {row.plan_blocks}, query "
+        f"{asked.episode},{asked.start},{asked.goal}, seed {row.seed} is there twice: "
+        f"{_ending(known)} and {_ending(row)}. Remove one run."
+    )
+
+
+def _ending(row: Outcome) -> str:
+    if row.error:
+        return f"died ({row.error})"
+    return "not solved" if row.frames is None else f"solved after {row.frames} frames"
+
+
+def _notes(runs: Sequence[Outcome], repeated: int, disagree: int) -> list[str]:
+    notes = []
+    if repeated:
+        notes.append(
+            f"rows left out, for the longest run of a question counts: {repeated}"
+        )
+    if disagree:
+        notes.append(f"of them ended otherwise than the longest run: {disagree}")
+    commits = sorted({row.commit for row in runs})
+    if len(commits) > 1:
+        notes.append(f"rows of different versions: {', '.join(commits)}")
+    died = [row for row in runs if row.error]
+    if died:
+        causes = Counter(row.error for row in died).most_common(1)
+        notes.append(
+            f"the environment died in {len(died)} of {len(runs)} runs, counted as not "
+            f"solved ({causes[0][0]})"
+        )
+    per_query = Counter(row.query for row in runs)
+    if len(set(per_query.values())) > 1:
+        notes.append("not every query has every seed")
+    return notes

@@ -1,0 +1,171 @@
+"""Rows of JSONL files as checked values: what was asked, and how it went."""
+
+import json
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from metro.errors import BenchmarkError
+from metro.evaluation.queries import Query
+from metro.evaluation.records import read_rows
+
+UNKNOWN = "not recorded"
+PHASES = ("draw", "encode", "search", "entry", "plan", "step")
+PLANNING = ("encode", "search", "entry", "plan")
+"""Phases that are planning; drawing and stepping are the environment's."""
+
+
+@dataclass(frozen=True, order=True)
+class Task:
+    """What methods are compared on: rows of one task answer the same queries.
+
+    Attributes:
+        benchmark: Such as ``tworoom``.
+        family: Of the world model: ``lewm``, ``pldm``.
+        goal_distance: d, frames.
+        model: Its name.
+        corpus: Its name.
+        queries: The query file's name.
+        rendering: How frames were drawn.
+        digests: Of model, corpus and queries.
+        episodes: Of the corpus; None: not recorded.
+    """
+
+    benchmark: str
+    family: str
+    goal_distance: int
+    model: str
+    corpus: str
+    queries: str
+    rendering: str
+    digests: tuple[str, str, str] = field(repr=False)
+    episodes: int | None = field(default=None, compare=False)
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """One row: a query, a method and a planner seed.
+
+    Attributes:
+        task: What was asked.
+        method: Such as ``metro``.
+        plan_blocks: h.
+        waypoint_budget: H; None for methods without a graph.
+        step_budget: T that was run.
+        seed: Of the planner.
+        query: From where to where.
+        frames: Frames to success; None: not solved.
+        is_presolved: Whether the start already meets the goal.
+        demonstration: Frames the recording itself needs; None: not recorded.
+        tags: Such as ``on_table``.
+        error: Why the environment died; None: it did not.
+        kinds: How often each kind of sub-goal came.
+        seconds: Wall time of the query by phase.
+        commit: Of the code that planned it.
+        graph: Digest of the graph's latents; None: no graph.
+    """
+
+    task: Task
+    method: str
+    plan_blocks: int
+    waypoint_budget: int | None
+    step_budget: int
+    seed: int
+    query: Query
+    frames: int | None
+    is_presolved: bool
+    demonstration: int | None
+    tags: tuple[str, ...]
+    error: str | None
+    kinds: Mapping[str, int]
+    seconds: Mapping[str, float]
+    commit: str
+    graph: str | None
+
+
+def load_rows(paths: Iterable[Path]) -> list[dict[str, Any]]:
+    """Return the rows of all files; a file that is absent or empty is an error."""
+    rows: list[dict[str, Any]] = []
+    for path in paths:
+        if not path.is_file():
+            raise BenchmarkError(f"There is no {path}. metro evaluate writes rows.")
+        found = read_rows(path)
+        if not found:
+            raise BenchmarkError(f"{path} has no rows. Run metro evaluate -o {path}.")
+        rows += found
+    return rows
+
+
+def read_outcomes(rows: Iterable[Mapping[str, Any]]) -> list[Outcome]:
+    """Return rows as outcomes, in an order that does not depend on theirs.
+
+    Raises:
+        BenchmarkError: For the first row that lacks something, or if there is none.
+    """
+    ordered = sorted(rows, key=lambda row: json.dumps(row, sort_keys=True))
+    if not ordered:
+        raise BenchmarkError("There are no rows to report. Run metro evaluate first.")
+    return [_read(row) for row in ordered]
+
+
+def _read(row: Mapping[str, Any]) -> Outcome:
+    try:
+        setting, query = row["setting"], Query(**row["query"])
+        error = row.get("error")
+        return Outcome(
+            task=_task(row, query),
+            method=str(setting["method"]),
+            plan_blocks=int(setting["plan_blocks"]),
+            waypoint_budget=setting["waypoint_budget"],
+            step_budget=int(setting["step_budget"]),
+            seed=int(setting["planner_seed"]),
+            query=query,
+            frames=None if error else row["frames_to_success"],
+            is_presolved=bool(row["is_presolved"]),
+            demonstration=row.get("demonstration_frames"),
+            tags=tuple(row.get("tags") or ()),
+            error=error,
+            kinds=row.get("kinds") or {},
+            seconds=_seconds(row.get("seconds") or {}),
+            commit=_commit(row.get("versions") or {}),
+            graph=row.get("graph"),
+        )
+    except (KeyError, TypeError, ValueError, AttributeError) as problem:
+        raise BenchmarkError(
+            f"This is not a row of metro evaluate ({type(problem).__name__}: "
+            f"{problem}): {json.dumps(row, sort_keys=True)[:80]}. Remove it."
+        ) from None
+
+
+def _task(row: Mapping[str, Any], query: Query) -> Task:
+    model, corpus = row["model"], row["corpus"]
+    queries = row.get("queries") or {}
+    digests = [str(part.get("digest") or UNKNOWN) for part in (model, corpus, queries)]
+    return Task(
+        benchmark=str(row["benchmark"]),
+        family=str(model.get("family") or str(model["name"]).split("-")[0]),
+        goal_distance=query.goal_distance,
+        model=str(model["name"]),
+        corpus=str(corpus["name"]),
+        queries=str(queries.get("name") or UNKNOWN),
+        rendering=str(row.get("rendering") or UNKNOWN),
+        digests=(digests[0], digests[1], digests[2]),
+        episodes=corpus.get("episodes"),
+    )
+
+
+def _seconds(seconds: Mapping[str, float]) -> dict[str, float]:
+    """Return seconds by phase; rows of older versions say guide for entry."""
+    spent = {**seconds}
+    spent["entry"] = spent.get("entry", 0.0) + spent.pop("guide", 0.0)
+    return {phase: float(spent.get(phase, 0.0)) for phase in PHASES}
+
+
+def _commit(versions: Mapping[str, str]) -> str:
+    commit = versions.get("commit")
+    if commit:
+        # A + says that the source was changed after the commit.
+        return str(commit)[:9] + ("+" if str(commit).endswith("+") else "")
+    release = versions.get("metro-wm") or versions.get("metro")
+    return UNKNOWN if release is None else f"{UNKNOWN} (release {release})"

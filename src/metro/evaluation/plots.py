@@ -1,0 +1,115 @@
+"""The plots of a report, as PNG bytes: success within T, success against seconds."""
+
+from collections.abc import Sequence
+from importlib import import_module
+from io import BytesIO
+from typing import Any
+
+import numpy as np
+
+from metro.errors import MissingExtra
+from metro.evaluation.cells import Cell, front
+from metro.evaluation.comparison import Line, budgets_of, contenders, lines_of, longest
+from metro.evaluation.statistics import wilson
+
+_COLOURS = (
+    *("#0072b2", "#d55e00", "#e69f00", "#009e73", "#cc79a7", "#56b4e9"),
+    *("#8c564b", "#7f7f7f", "#bcbd22", "#17becf", "#000000", "#9467bd"),
+)
+_MARKS = "osD^vP*Xph<>"
+
+
+def draw_curves(cells: Sequence[Cell]) -> bytes:
+    """Return success within T of each method's best cell, with Wilson's bands."""
+    task = cells[0].task
+    figure, axes = _axes(_title(cells))
+    for place, (label, some) in enumerate(contenders(cells).items()):
+        lines = lines_of(label, some)
+        if lines:
+            _curve(axes, longest(lines), place)
+    for budget, name in zip(
+        budgets_of(task.goal_distance), ("2 d", "4 d"), strict=True
+    ):
+        if budget <= axes.get_xlim()[1]:
+            axes.axvline(budget, color="#999999", linestyle=":", linewidth=1)
+            axes.annotate(
+                name,
+                (budget, 1.01),
+                xycoords=("data", "axes fraction"),
+                ha="center",
+                fontsize=8,
+                color="#666666",
+            )
+    axes.set(xlabel="T, environment steps", ylabel="success within T, %")
+    axes.set(xlim=(0, None), ylim=(-3, 103))
+    return _png(figure, axes)
+
+
+def draw_fronts(cells: Sequence[Cell]) -> bytes:
+    """Return success against seconds of planning: each method's (h, H, T) front."""
+    figure, axes = _axes(_title(cells))
+    for place, (label, some) in enumerate(contenders(cells).items()):
+        points = front(some)
+        seconds = [point.seconds for point in points]
+        success = [100 * point.success for point in points]
+        if points:
+            axes.plot(
+                seconds,
+                success,
+                color=_COLOURS[place % len(_COLOURS)],
+                marker=_MARKS[place % len(_MARKS)],
+                label=label,
+            )
+    axes.set_xscale("log")
+    axes.xaxis.set_major_formatter("{x:g}")
+    axes.set(xlabel="planning, seconds an episode", ylabel="success, %")
+    axes.set(ylim=(-3, 103))
+    return _png(figure, axes)
+
+
+def _curve(axes: Any, line: Line, place: int) -> None:
+    cell, colour = line.cell, _COLOURS[place % len(_COLOURS)]
+    curve = cell.curve[: line.step_budget + 1]
+    bands = [wilson(round(rate * line.num_runs), line.num_runs) for rate in curve]
+    low, high = np.array(bands).T
+    label = cell.name.replace(cell.method, line.label, 1)
+    steps = np.arange(len(curve))
+    axes.plot(steps, 100 * curve, color=colour, label=label)
+    axes.fill_between(steps, 100 * low, 100 * high, color=colour, alpha=0.12, lw=0)
+
+
+def _title(cells: Sequence[Cell]) -> str:
+    task = cells[0].task
+    runs = max(len(cell.outcomes) for cell in cells)
+    return f"{task.benchmark}, {task.model}, d = {task.goal_distance}, n = {runs}"
+
+
+def _axes(title: str) -> tuple[Any, Any]:
+    figure, axes = _pyplot().subplots(figsize=(7.2, 4.2), layout="constrained")
+    axes.set_title(title, fontsize=10, pad=18)
+    axes.grid(visible=True, alpha=0.25)
+    axes.spines[["top", "right"]].set_visible(False)
+    return figure, axes
+
+
+def _png(figure: Any, axes: Any) -> bytes:
+    """Return the figure, its legend beside the axes so that it hides nothing."""
+    if axes.get_legend_handles_labels()[0]:
+        axes.legend(
+            loc="upper left", bbox_to_anchor=(1.01, 1), frameon=False, fontsize=8
+        )
+    file = BytesIO()
+    # Without the version of matplotlib the same rows give the same bytes.
+    figure.savefig(file, format="png", dpi=150, metadata={"Software": None})
+    _pyplot().close(figure)
+    return file.getvalue()
+
+
+def _pyplot() -> Any:
+    try:
+        import_module("matplotlib").use("agg")
+    except ImportError:
+        raise MissingExtra(
+            'A report\'s plots need matplotlib: pip install "metro-wm[plots]"'
+        ) from None
+    return import_module("matplotlib.pyplot")

@@ -1,0 +1,205 @@
+"""From rows to pages: report.md, report.html and the plots."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from metro.evaluation.benchmark import benchmark_names
+from metro.evaluation.cells import Cell, fullest
+from metro.evaluation.comparison import (
+    ORDER,
+    Line,
+    by_task,
+    contenders,
+    lines_of,
+    paper_of,
+)
+from metro.evaluation.document import (
+    Block,
+    Heading,
+    Picture,
+    Text,
+    to_html,
+    to_markdown,
+)
+from metro.evaluation.grouping import make_cells
+from metro.evaluation.outcomes import Task
+from metro.evaluation.overview import overview
+from metro.evaluation.paper import PaperCell, load_paper_cells
+from metro.evaluation.tables import (
+    NOT_RUN,
+    arrivals,
+    by_tag,
+    fronts,
+    headline,
+    paired,
+    times,
+)
+
+_DISTANCES = (25, 50, 75)
+_TITLE = "Results of metro-wm"
+_READING = (
+    "Success in percent: the goal was met within T environment steps; it latches. "
+    "The 95 % intervals are Wilson's. mean ± std is over planner seeds, as in the "
+    "paper. Open starts leaves out queries whose start already meets the goal. Where "
+    "h or H has several values the best is told, chosen on the same queries, as in "
+    "the paper; that flatters whoever has more values. Cells with fewer runs than "
+    "others of their method are not chosen from. best T is the smallest T with "
+    "metro's success at the longest T. The paper's figures are of its models and "
+    "recordings, ours of those named here."
+)
+_PAIRING = (
+    "Paired: only queries and seeds that both have. The interval of a difference is a "
+    "bootstrap that draws queries with all their seeds; p is McNemar's exact test."
+)
+_UNPAIRED = "Not run: metro and another method on the same queries and seeds."
+
+
+def results_markdown(rows: Iterable[Mapping[str, Any]]) -> str:
+    """Return all tables as Markdown, the same text for the same rows in any order."""
+    return to_markdown(_page(make_cells(rows), {}))
+
+
+def write_report(rows: Iterable[Mapping[str, Any]], folder: Path) -> list[Path]:
+    """Write report.md, report.html and PNG plots; return the files.
+
+    A report that is there already is replaced.
+    """
+    from metro.evaluation.plots import draw_curves, draw_fronts
+
+    cells = make_cells(rows)
+    pictures: dict[Task, list[Picture]] = {}
+    drawn: dict[str, bytes] = {}
+    for number, (task, some) in enumerate(by_task(cells).items(), start=1):
+        for draw, what in ((draw_curves, "success"), (draw_fronts, "seconds")):
+            place = f"{task.benchmark}-{task.family}-d{task.goal_distance}"
+            name = f"{number:02d}-{place}-{what}.png"
+            drawn[name] = draw(some)
+            described = f"{_name(task)}: {_DESCRIPTIONS[what]}"
+            pictures.setdefault(task, []).append(Picture(name, described))
+    page = _page(cells, pictures)
+    texts = {
+        "report.md": to_markdown(page).encode(),
+        "report.html": to_html(page, drawn).encode(),
+    }
+    folder.mkdir(parents=True, exist_ok=True)
+    for name, content in (texts | drawn).items():
+        (folder / name).write_bytes(content)
+    return [folder / name for name in (*texts, *drawn)]
+
+
+_DESCRIPTIONS = {
+    "success": "success within T, with 95 % bands",
+    "seconds": "success against seconds of planning",
+}
+
+
+def headline_rows(rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Return the headline of every task as plain values, for JSON."""
+    paper = load_paper_cells()
+    return [
+        _plain(line, paper)
+        for cells in by_task(make_cells(rows)).values()
+        for label, some in contenders(cells).items()
+        for line in lines_of(label, some)
+    ]
+
+
+def _plain(line: Line, paper: Sequence[PaperCell]) -> dict[str, Any]:
+    task, cell = line.cell.task, line.cell
+    mean, std = line.over_seeds
+    return {
+        "benchmark": task.benchmark,
+        "model": task.model,
+        "family": task.family,
+        "goal_distance": task.goal_distance,
+        "method": line.label,
+        "plan_blocks": cell.plan_blocks,
+        "waypoint_budget": cell.waypoint_budget,
+        "step_budget": line.step_budget,
+        "success": line.success,
+        "interval": list(line.interval),
+        "mean": mean,
+        "std": std,
+        "success_of_unsolved": line.without_presolved,
+        "runs": line.num_runs,
+        "seeds": sorted(set(cell.seeds)),
+        "queries": task.queries,
+        "commits": sorted({row.commit for row in cell.outcomes}),
+        "paper": [
+            {"step_budget": told.step_budget, "mean": told.mean, "std": told.std}
+            for told in paper_of(task, line.label, line.step_budget, paper)
+        ],
+    }
+
+
+def _page(cells: Sequence[Cell], pictures: Mapping[Task, list[Picture]]) -> list[Block]:
+    paper = load_paper_cells()
+    tasks = by_task(cells)
+    page: list[Block] = [Heading(_TITLE, 1), Text(_READING), overview(tasks, paper)]
+    for task, some in tasks.items():
+        page += _section(some, paper, pictures.get(task, []))
+    return [*page, Heading("What is missing"), Text(_missing(list(tasks)))]
+
+
+def _section(
+    cells: Sequence[Cell], paper: Sequence[PaperCell], pictures: Sequence[Picture]
+) -> list[Block]:
+    pairs, tagged = paired(cells), by_tag(cells)
+    page: list[Block] = [Heading(_name(cells[0].task)), Text(_told(cells))]
+    page += [Text(f"Note: {note}.") for note in _notes(cells)]
+    page += [headline(cells, paper), *pictures, Heading("Paired differences", 3)]
+    page += [Text(_UNPAIRED)] if pairs is None else [Text(_PAIRING), pairs]
+    page += [Heading("Arrival and sub-goals", 3), arrivals(cells, paper)]
+    page += [Heading("Time", 3), times(cells)]
+    page += [Heading("Fronts: success and seconds of planning", 3), fronts(cells)]
+    if tagged is not None:
+        page += [Heading("By kind of query", 3), tagged]
+    return page
+
+
+def _name(task: Task) -> str:
+    return f"{task.benchmark}, {task.family}, d = {task.goal_distance}"
+
+
+def _told(cells: Sequence[Cell]) -> str:
+    task, run = cells[0].task, {cell.method for cell in cells}
+    left = [method for method in ORDER if method not in run]
+    size = "" if task.episodes is None else f", {task.episodes:,} episodes"
+    model, corpus, _ = (digest[:12] for digest in task.digests)
+    return (
+        f"Model {task.model} ({model}); recordings {task.corpus} ({corpus}{size}); "
+        f"rendering {task.rendering}; queries {task.queries}. "
+        f"{NOT_RUN.capitalize()}: {', '.join(left) or 'nothing'}."
+    )
+
+
+def _notes(cells: Sequence[Cell]) -> list[str]:
+    notes = [f"{cell.name}: {note}" for cell in cells for note in cell.notes]
+    for method in sorted({cell.method for cell in cells}):
+        some = [cell for cell in cells if cell.method == method]
+        full = fullest(some)
+        left = [cell.name for cell in some if cell not in full]
+        if left:
+            notes.append(
+                f"not chosen from, for they have less than {len(full[0].outcomes)} "
+                f"runs: {'; '.join(left)}"
+            )
+    graphs = sorted({cell.graph[:12] for cell in cells if cell.graph})
+    if len(graphs) > 1:
+        notes.append(f"graphs of different latents: {', '.join(graphs)}")
+    return notes
+
+
+def _missing(tasks: Sequence[Task]) -> str:
+    run = {(task.benchmark, task.family, task.goal_distance) for task in tasks}
+    left = [
+        f"{name} {family} d = {distance}"
+        for name in benchmark_names()
+        for family in ("lewm", "pldm")
+        for distance in _DISTANCES
+        if (name, family, distance) not in run
+    ]
+    return (
+        f"{NOT_RUN.capitalize()}: {', '.join(left)}." if left else "Every task was run."
+    )

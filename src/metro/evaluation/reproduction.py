@@ -1,0 +1,133 @@
+"""The paper's cells one by one: what it reports, what rows of ours say, what to run."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from metro.evaluation.cells import Cell, best_cell
+from metro.evaluation.comparison import Line, by_task
+from metro.evaluation.grouping import make_cells
+from metro.evaluation.paper import PaperCell, load_paper_cells
+from metro.evaluation.tables import NOT_RUN, paper_percent, percent
+
+HEADER = (
+    *("benchmark", "model", "method", "d", "h", "H", "T"),
+    *("paper", "ours", "runs", "source"),
+)
+_SEEDS = (7, 8, 9)
+"""Planner seeds of the paper."""
+
+
+@dataclass(frozen=True)
+class Check:
+    """A cell of the paper beside ours.
+
+    Attributes:
+        paper: What the paper reports.
+        ours: Our runs of the same d and T; None: not run.
+        is_same_cell: Whether (h, H) are the paper's too, or the best that we have.
+    """
+
+    paper: PaperCell
+    ours: Line | None
+    is_same_cell: bool
+
+    @property
+    def command(self) -> str | None:
+        """What would run the cell; None: it was run."""
+        return None if self.ours else command_of(self.paper)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return plain values; success in percent, as the paper has it."""
+        plain = {"paper": asdict(self.paper), "command": self.command, "ours": None}
+        if self.ours is None:
+            return plain
+        cell, (mean, std) = self.ours.cell, self.ours.over_seeds
+        return plain | {
+            "ours": {
+                "model": cell.task.model,
+                "corpus": cell.task.corpus,
+                "plan_blocks": cell.plan_blocks,
+                "waypoint_budget": cell.waypoint_budget,
+                "is_same_cell": self.is_same_cell,
+                "mean": 100 * mean,
+                "std": None if std is None else 100 * std,
+                "runs": self.ours.num_runs,
+            }
+        }
+
+
+def reproduce(rows: Iterable[Mapping[str, Any]]) -> list[Check]:
+    """Return every cell of the paper with what rows say about it.
+
+    At the paper's (h, H, T) if it was run, else the best of our cells at that d and T.
+    A cell has a check for every task (model, recordings, queries) that has runs of it.
+    """
+    tasks = by_task(make_cells(rows)).values()
+    checks = []
+    for paper in load_paper_cells():
+        found = [_check(paper, cells) for cells in tasks]
+        run = [check for check in found if check.ours is not None]
+        checks += run or [Check(paper, None, is_same_cell=False)]
+    return checks
+
+
+def _check(paper: PaperCell, cells: Sequence[Cell]) -> Check:
+    able = [cell for cell in cells if _answers(cell, paper)]
+    same = [cell for cell in able if _is_same(cell, paper)]
+    chosen = best_cell(same or able, paper.step_budget)
+    line = None if chosen is None else Line(paper.method, chosen, paper.step_budget)
+    return Check(paper, line, is_same_cell=bool(same))
+
+
+def _answers(cell: Cell, paper: PaperCell) -> bool:
+    task = cell.task
+    ours = (task.benchmark, task.family, cell.method, task.goal_distance)
+    theirs = (paper.benchmark, paper.family, paper.method, paper.goal_distance)
+    return ours == theirs and cell.step_budget >= paper.step_budget
+
+
+def _is_same(cell: Cell, paper: PaperCell) -> bool:
+    """Return whether h and H are the paper's, where it tells them."""
+    blocks = paper.plan_blocks in (None, cell.plan_blocks)
+    return blocks and paper.waypoint_budget in (None, cell.waypoint_budget)
+
+
+def table_of(checks: Iterable[Check]) -> list[tuple[str, ...]]:
+    """Return the checks as lines under `HEADER`."""
+    return [_line(check) for check in checks]
+
+
+def _line(check: Check) -> tuple[str, ...]:
+    paper, ours = check.paper, check.ours
+    asked = (paper.goal_distance, paper.plan_blocks, paper.waypoint_budget)
+    numbers = [
+        "-" if value is None else str(value) for value in (*asked, paper.step_budget)
+    ]
+    model, got, runs = paper.family, NOT_RUN, "-"
+    if ours is not None:
+        setting = ours.cell.name.partition(", ")[2]
+        model, runs = ours.cell.task.model, str(ours.num_runs)
+        got = percent(*ours.over_seeds)
+        got += "" if check.is_same_cell else f" (our best: {setting})"
+    figures = (paper_percent(paper), got, runs, paper.source)
+    return (paper.benchmark, model, paper.method, *numbers, *figures)
+
+
+def command_of(paper: PaperCell) -> str:
+    """Return the command that runs a cell; CAPITALS are for the reader to fill in.
+
+    At T = 4 d at least, so that one run answers for every smaller budget.
+    """
+    name, budget = paper.benchmark, paper.waypoint_budget
+    model = f"{paper.family.upper()}-MODEL"
+    graph = "" if budget is None else f" --graph {name}-H{budget}.metro"
+    told = paper.plan_blocks
+    blocks = "" if told is None else f" --plan-blocks {told}"
+    steps = max(4 * paper.goal_distance, paper.step_budget)
+    return (
+        f"for seed in {' '.join(map(str, _SEEDS))}; do metro evaluate {name} --corpus "
+        f"{name}.h5 --model {model} --method {paper.method}{graph} "
+        f"--goal-distance {paper.goal_distance}{blocks} --step-budget {steps} "
+        f"--planner-seed $seed -o rows.jsonl; done"
+    )

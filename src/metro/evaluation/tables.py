@@ -1,0 +1,227 @@
+"""The tables of a report, one function each: cells of a task in, a `Table` out."""
+
+from collections.abc import Iterable, Sequence
+
+import numpy as np
+
+from metro.evaluation.cells import Cell, front
+from metro.evaluation.comparison import (
+    FLAT_BEST,
+    METRO,
+    Line,
+    budgets_of,
+    contenders,
+    differences,
+    lines_of,
+    longest,
+    paper_of,
+)
+from metro.evaluation.document import Table
+from metro.evaluation.outcomes import PHASES, PLANNING, UNKNOWN, Task
+from metro.evaluation.paper import PaperCell
+from metro.evaluation.statistics import arrival_ratio, wilson
+
+NOT_RUN = "not run"
+_NONE = "-"
+
+
+def headline(cells: Sequence[Cell], paper: Sequence[PaperCell]) -> Table:
+    """Return each method's success within T, with the paper's figure beside it."""
+    rows, task = [], cells[0].task
+    for label, some in contenders(cells).items():
+        lines = lines_of(label, some)
+        rows += [_headline_row(line, paper) for line in lines]
+        told = {line.step_budget for line in lines}
+        left = [T for T in budgets_of(task.goal_distance) if T not in told]
+        if left:
+            known = paper_figure(task, label, left[0], paper)
+            named = ", ".join(map(str, left))
+            rows.append((label, _NONE, _NONE, named, NOT_RUN, *[_NONE] * 4, known))
+    header = ("method", "h", "H", "T", "success", "95 %", "mean ± std", "open starts")
+    return Table((*header, "runs", "paper"), tuple(rows), source_of(cells))
+
+
+def paired(cells: Sequence[Cell]) -> Table | None:
+    """Return metro against the others on the same queries and seeds; None: no pair."""
+    rows = tuple(
+        (
+            f"{pair.first} − {pair.second}",
+            str(pair.step_budget),
+            f"{100 * pair.gain:+.1f}",
+            f"{100 * pair.interval.low:+.1f} to {100 * pair.interval.high:+.1f}",
+            f"{pair.only_first} : {pair.only_second}",
+            _p_value(pair.p_value),
+            str(pair.num_pairs),
+        )
+        for pair in differences(cells)
+    )
+    header = ("difference", "T", "points", "95 %", "only one solved", "p", "pairs")
+    return Table(header, rows, source_of(cells)) if rows else None
+
+
+def arrivals(cells: Sequence[Cell], paper: Sequence[PaperCell]) -> Table:
+    """Return how soon each method arrives, and which sub-goals it headed for."""
+    rows = []
+    for line in _longest(cells):
+        told = paper_of(line.cell.task, line.label, line.step_budget, paper)
+        named = [cell.arrival_ratio for cell in told]
+        rows.append(
+            (
+                line.label,
+                str(line.step_budget),
+                _number(arrival_of(line)),
+                _number(next((ratio for ratio in named if ratio is not None), None)),
+                _kinds(line.cell),
+            )
+        )
+    header = ("method", "T", "arrival ratio", "paper", "kinds of sub-goals")
+    return Table(header, tuple(rows), source_of(cells))
+
+
+def arrival_of(line: Line) -> float | None:
+    """Return the arrival ratio of a method within T, starts already solved left out."""
+    cell = line.cell
+    counted = ~cell.is_presolved & cell.solved(line.step_budget)
+    return arrival_ratio(cell.frames[counted], cell.demonstration[counted])
+
+
+def times(cells: Sequence[Cell]) -> Table:
+    """Return seconds of an episode by phase, and the macro planner's share."""
+    rows = []
+    for line in _longest(cells):
+        spent = line.cell.seconds
+        share = line.cell.macro_overhead
+        planning = sum(spent[phase] for phase in PLANNING)
+        rows.append(
+            (
+                line.label,
+                *(_number(spent[phase], 3) for phase in PHASES),
+                _number(planning, 3),
+                _number(sum(spent.values()) - planning, 3),
+                _NONE if share is None else f"{share:.1%}",
+            )
+        )
+    header = ("method", *PHASES, "planning", "environment", "macro overhead")
+    return Table(
+        header,
+        tuple(rows),
+        "Seconds an episode, mean over runs at their whole budget, at the batch size "
+        f"they were run with. {source_of(cells)}",
+    )
+
+
+def fronts(cells: Sequence[Cell]) -> Table:
+    """Return the (h, H, T) of metro and flat that nobody beats in both."""
+    rows, chosen = [], contenders(cells)
+    for label in (METRO, FLAT_BEST):
+        for point in front(chosen[label]):
+            setting = _setting(point.cell)
+            success = f"{100 * point.success:.1f}"
+            seconds = _number(point.seconds, 3)
+            rows.append((label, *setting, str(point.step_budget), success, seconds))
+    header = ("method", "h", "H", "T", "success", "seconds of planning")
+    return Table(header, tuple(rows), source_of(cells))
+
+
+def by_tag(cells: Sequence[Cell]) -> Table | None:
+    """Return success with and without each tag; None: no row has one."""
+    tags = sorted({tag for cell in cells for row in cell.outcomes for tag in row.tags})
+    rows = []
+    for line in _longest(cells):
+        solved = line.cell.solved(line.step_budget)
+        for tag in tags:
+            has = np.array([tag in row.tags for row in line.cell.outcomes])
+            parts = [_share(solved[has]), _share(solved[~has])]
+            rows.append((line.label, str(line.step_budget), tag, *parts))
+    header = ("method", "T", "tag", "success with it", "success without")
+    return Table(header, tuple(rows), source_of(cells)) if tags else None
+
+
+def source_of(cells: Iterable[Cell]) -> str:
+    """Return what a figure is worth little without: n, seeds, queries, commit."""
+    rows = [row for cell in cells for row in cell.outcomes]
+    task = rows[0].task
+    queries = len({row.query for row in rows})
+    seeds = sorted({row.seed for row in rows})
+    commits = ", ".join(sorted({row.commit for row in rows}))
+    digest = task.digests[2]
+    shown = "" if digest == UNKNOWN else f" ({digest[:12]})"
+    return (
+        f"n = {queries} queries x {len(seeds)} planner seed{'s'[: len(seeds) - 1]} "
+        f"({', '.join(map(str, seeds))}); query file {task.queries}{shown}; "
+        f"commit {commits}."
+    )
+
+
+def percent(mean: float, std: float | None) -> str:
+    """Return shares as the paper prints them: mean ± std in percent."""
+    return f"{100 * mean:.2f}" + ("" if std is None else f" ± {100 * std:.2f}")
+
+
+def paper_percent(cell: PaperCell) -> str:
+    """Return the paper's figure."""
+    if cell.mean is None:
+        return _NONE
+    return f"{cell.mean:.2f}" + ("" if cell.std is None else f" ± {cell.std:.2f}")
+
+
+def paper_figure(
+    task: Task, label: str, step_budget: int, paper: Sequence[PaperCell]
+) -> str:
+    """Return the paper's figures at this d, with their T if it is not ours."""
+    found = paper_of(task, label, step_budget, paper)
+    same = [cell for cell in found if cell.step_budget == step_budget]
+    shown = [
+        paper_percent(cell) + ("" if same else f" (T = {cell.step_budget})")
+        for cell in same or found
+    ]
+    return "; ".join(shown) or _NONE
+
+
+def _headline_row(line: Line, paper: Sequence[PaperCell]) -> tuple[str, ...]:
+    low, high = line.interval
+    left = line.without_presolved
+    return (
+        line.label,
+        *_setting(line.cell),
+        str(line.step_budget),
+        f"{100 * line.success:.1f}",
+        f"{100 * low:.1f} to {100 * high:.1f}",
+        percent(*line.over_seeds),
+        _NONE if left is None else f"{100 * left:.1f}",
+        str(line.num_runs),
+        paper_figure(line.cell.task, line.label, line.step_budget, paper),
+    )
+
+
+def _longest(cells: Sequence[Cell]) -> list[Line]:
+    """Return each method at the longest budget it is compared at."""
+    found = [lines_of(label, some) for label, some in contenders(cells).items()]
+    return [longest(lines) for lines in found if lines]
+
+
+def _setting(cell: Cell) -> tuple[str, str]:
+    blocks, budget = (_NONE if part is None else str(part) for part in cell.setting)
+    return blocks, budget
+
+
+def _kinds(cell: Cell) -> str:
+    total = cell.kinds.total()
+    counted = sorted(cell.kinds.items(), key=lambda item: (-item[1], item[0]))
+    return ", ".join(f"{kind} {n / total:.0%}" for kind, n in counted) or _NONE
+
+
+def _share(solved: np.ndarray) -> str:
+    if not len(solved):
+        return _NONE
+    low, high = wilson(int(solved.sum()), len(solved))
+    interval = f"({100 * low:.0f} to {100 * high:.0f})"
+    return f"{100 * solved.mean():.1f} {interval}, n = {len(solved)}"
+
+
+def _number(value: float | None, digits: int = 2) -> str:
+    return _NONE if value is None else f"{value:.{digits}f}"
+
+
+def _p_value(value: float) -> str:
+    return "< 0.001" if value < 0.001 else f"{value:.3f}"

@@ -1,0 +1,406 @@
+"""Rows made here, and what reports say about them."""
+
+import json
+import random
+import re
+import sys
+from html.parser import HTMLParser
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from metro.cli import app
+from metro.errors import BenchmarkError, MissingExtra
+from metro.evaluation.benchmark import benchmark_names, load_benchmark
+from metro.evaluation.cells import best_cell, first_best_budget, front
+from metro.evaluation.comparison import contenders, differences, lines_of
+from metro.evaluation.grouping import make_cells
+from metro.evaluation.outcomes import load_rows
+from metro.evaluation.paper import load_paper_cells, read_paper_cells
+from metro.evaluation.report import headline_rows, results_markdown, write_report
+from metro.evaluation.reproduction import reproduce
+from metro.evaluation.tables import arrival_of, by_tag
+
+
+def row(query=0, seed=7, frames=None, method="flat", **changed):
+    """Return one row; ``changed`` replaces fields of the setting or of the row."""
+    setting = {
+        "method": method,
+        "plan_blocks": 1,
+        "waypoint_budget": 8 if method == "metro" else None,
+        "step_budget": 300,
+        "planner_seed": seed,
+    }
+    setting |= {name: changed.pop(name) for name in setting.keys() & changed.keys()}
+    return {
+        "benchmark": "tworoom",
+        "model": {"name": "lewm-small-tworoom", "digest": "m1", "family": "lewm"},
+        "corpus": {"name": "tworoom.h5", "digest": "c1", "episodes": 2000},
+        "queries": {"name": "tworoom-d75.csv", "digest": "q1"},
+        "graph": "g1" if method == "metro" else None,
+        "rendering": "stock",
+        "versions": {"metro-wm": "0.1.0", "commit": "abcdef0123456"},
+        "setting": setting,
+        "query": {"episode": query, "start": 5, "goal": 80},
+        "frames_to_success": frames,
+        "is_presolved": False,
+        "kinds": {"route": 3, "goal_in_reach": 1} if method == "metro" else {"goal": 4},
+        "seconds": {"draw": 1.0, "encode": 1.0, "search": 2.0 * (method == "metro"),
+                    "entry": 0.0, "plan": 7.0, "step": 1.0},
+        "batch": 25,
+    } | changed  # fmt: skip
+
+
+def runs(solves, method="flat", **changed):
+    """Return a row a seed and frame count: {seed: [frames, ...]}."""
+    return [
+        row(query, seed, frames, method, **changed)
+        for seed, found in solves.items()
+        for query, frames in enumerate(found)
+    ]
+
+
+METRO = runs({7: [50, 80, 200, None], 8: [60, 90, 210, 290]}, "metro")
+FLAT = runs({7: [90, None, None, None], 8: [95, 280, None, None]}, plan_blocks=15)
+SHORT = runs({7: [100, 140, None, None], 8: [None, 149, None, None]}, plan_blocks=3)
+ROWS = METRO + FLAT + SHORT
+
+
+def only(rows):
+    (cell,) = make_cells(rows)
+    return cell
+
+
+def refused(rows, told):
+    with pytest.raises(BenchmarkError, match=f"^{re.escape(told)}$"):
+        make_cells(rows)
+
+
+def test_rows_of_one_setting_are_a_cell():
+    """Seeds and queries together; another h, H, model or query file apart."""
+    assert len(make_cells(ROWS)) == 3
+    other = [{**ROWS[0], "model": {"name": "lewm-small-tworoom", "digest": "m2"}}]
+    other += [{**ROWS[0], "queries": {"name": "hard.csv", "digest": "q2"}}]
+    assert len(make_cells(ROWS + other)) == 5
+    assert only([row(extra="columns are fine")]).setting == (1, None)
+
+
+def test_success_is_read_off_smaller_budgets_only():
+    """Never beyond the budget that every run had."""
+    cell = only([row(0, frames=40), row(1, frames=80, step_budget=150)])
+    assert (cell.success(40), cell.success(80), cell.step_budget) == (0.5, 1, 150)
+    told = "flat was run for 150 steps, success within 151 is not known"
+    with pytest.raises(BenchmarkError, match=told):
+        cell.success(151)
+
+
+def test_the_longest_of_two_runs_speaks():
+    """The same question at two budgets: a run answers for every smaller one."""
+    cell = only([row(step_budget=100), row(frames=150)])
+    assert (cell.frames, len(cell.notes)) == ([150], 1)
+    cell = only([row(step_budget=100, frames=60), row(frames=150)])
+    assert cell.notes[1] == "of them ended otherwise than the longest run: 1"
+
+
+def test_the_same_row_twice_is_one():
+    """Told in a note; two that disagree are refused."""
+    cell = only([row(frames=9), row(frames=9)])
+    assert len(cell.outcomes) == 1
+    assert cell.notes == ("rows left out, for the longest run of a question counts: 1",)
+    refused(
+        [row(frames=9), row(frames=None)],
+        "tworoom, flat, h = 1, query 0,5,80, seed 7 is there twice: solved after 9 "
+        "frames and not solved. Remove one run.",
+    )
+
+
+def test_what_a_reader_has_to_know():
+    """Mixed versions, dead environments and missing seeds are noted."""
+    rows = [row(0, 7), row(0, 8), row(1, 7, 30, error="it died")]
+    rows[0]["versions"] = {"commit": "fedcba9876543+"}
+    cell = only(rows)
+    assert cell.success(300) == 0
+    assert cell.notes == (
+        "rows of different versions: abcdef012, fedcba987+",
+        "the environment died in 1 of 3 runs, counted as not solved (it died)",
+        "not every query has every seed",
+    )
+
+
+def test_older_rows_are_read():
+    """guide is entry; what was not recorded is said."""
+    old = row(seconds={"guide": 2.0, "plan": 6.0})
+    del old["queries"], old["model"]["family"], old["versions"]["commit"]
+    cell = only([old])
+    assert cell.macro_overhead == 0.25
+    assert (cell.task.family, cell.task.queries) == ("lewm", "not recorded")
+    assert cell.outcomes[0].commit == "not recorded (release 0.1.0)"
+
+
+def test_broken_rows_are_refused():
+    """Which one, and what it lacks."""
+    bare = row()
+    del bare["setting"]
+    with pytest.raises(BenchmarkError, match=r"KeyError: 'setting'.*Remove it\.$"):
+        make_cells([bare])
+    refused(
+        [5], "This is not a row of metro evaluate (TypeError: 'int' object is not "
+        "subscriptable): 5. Remove it.",
+    )  # fmt: skip
+    refused([], "There are no rows to report. Run metro evaluate first.")
+
+
+def test_bad_files(tmp_path):
+    """Absent, empty, cut in the middle; a last line cut short is left out."""
+    file = tmp_path / "rows.jsonl"
+    with pytest.raises(BenchmarkError, match="There is no .*rows.jsonl. metro eval"):
+        load_rows([file])
+    file.write_text("")
+    with pytest.raises(BenchmarkError, match="rows.jsonl has no rows. Run metro"):
+        load_rows([file])
+    line = json.dumps(row())
+    file.write_text(f"{line}\n{line[:30]}")
+    assert load_rows([file]) == [row()]
+    file.write_text(f"{line[:30]}\n{line}\n")
+    with pytest.raises(BenchmarkError, match="Line 1 of .* is not a row. Delete it"):
+        load_rows([file])
+
+
+def test_the_best_cell():
+    """Most success within T; of equals the faster; none that stopped earlier."""
+    slow = runs({7: [50, 80]}, plan_blocks=2, seconds={"plan": 9.0})
+    fast = runs({7: [50, 90]}, plan_blocks=3, seconds={"plan": 3.0})
+    brief = runs({7: [10, 10]}, plan_blocks=4, step_budget=100)
+    cells = make_cells(slow + fast + brief)
+    assert best_cell(cells, 80).plan_blocks == 4
+    assert best_cell(cells[:2], 80).plan_blocks == 2
+    assert best_cell(cells, 120).plan_blocks == 3
+    assert best_cell(cells, 301) is None
+
+
+def test_a_pilot_does_not_win():
+    """A cell with fewer runs than others is not chosen, and that is said."""
+    pilot = runs({7: [10]}, "metro", plan_blocks=2)
+    cells = make_cells(METRO + pilot)
+    assert best_cell(cells, 300).plan_blocks == 1
+    assert {point.cell.plan_blocks for point in front(cells)} == {1}
+    told = "Note: not chosen from, for they have less than 8 runs: metro, h = 2, H = 8."
+    assert told in results_markdown(METRO + pilot)
+
+
+def test_seconds_follow_the_frames_acted():
+    """The search is paid once, the rest in proportion to the frames."""
+    cell = only(runs({7: [100, None]}, "metro"))
+    assert cell.planning_seconds(300) == pytest.approx(10)
+    assert cell.planning_seconds(100) == pytest.approx(2 + 8 * 200 / 400)
+    assert cell.macro_overhead == pytest.approx(0.2)
+
+
+def test_the_front_rises():
+    """More seconds only for more success."""
+    points = front(make_cells(METRO))
+    assert np.all(np.diff([point.success for point in points]) > 0)
+    assert np.all(np.diff([point.seconds for point in points]) > 0)
+    assert points[-1].success == 7 / 8
+
+
+def test_the_first_best_budget():
+    """The smallest T, in whole blocks, with the success of the longest."""
+    (cell,) = make_cells(METRO)
+    assert first_best_budget(cell, 300) == 290
+    assert first_best_budget(cell, 150) == 90
+
+
+def test_flat_is_told_twice():
+    """With the paper's h = d / 5, and with the best h."""
+    found = contenders(make_cells(ROWS))
+    assert list(found) == ["metro", "flat (paper)", "flat (best h)"]
+    budgets = {
+        label: [
+            (line.cell.plan_blocks, line.step_budget) for line in lines_of(label, c)
+        ]
+        for label, c in found.items()
+    }
+    assert budgets["flat (paper)"] == [(15, 150), (15, 300)]
+    assert budgets["flat (best h)"][0] == (3, 150)
+    assert budgets["metro"] == [(1, 150), (1, 300), (1, 290)]
+
+
+def test_differences_are_of_pairs():
+    """Metro against flat on the runs that both have, counted by hand."""
+    found = {(d.second, d.step_budget): d for d in differences(make_cells(ROWS))}
+    pair = found["flat (paper)", 300]
+    assert (pair.num_pairs, pair.only_first, pair.only_second) == (8, 4, 0)
+    assert pair.gain == pytest.approx(7 / 8 - 3 / 8)
+    assert pair.p_value == pytest.approx(2 / 2**4)
+    assert pair.interval.low <= pair.gain <= pair.interval.high
+    apart = runs({9: [50]}, plan_blocks=15)
+    assert differences(make_cells(METRO + apart)) == []
+
+
+def test_arrival_leaves_solved_starts_out():
+    """They would arrive before anything happened."""
+    rows = [row(0, frames=60, demonstration_frames=30)]
+    rows += [row(1, frames=1, demonstration_frames=1, is_presolved=True)]
+    (line, *_) = lines_of("flat (best h)", make_cells(rows))
+    assert arrival_of(line) == 2
+    assert (line.success, line.without_presolved) == (1, 1)
+
+
+def test_success_by_tag():
+    """With the tag and without; no table without tags."""
+    assert by_tag(make_cells(ROWS)) is None
+    tagged = [row(0, frames=9, tags=["on_table"]), row(1), row(2)]
+    (line,) = by_tag(make_cells(tagged)).rows
+    assert line[2:] == (
+        "on_table",
+        "100.0 (21 to 100), n = 1",
+        "0.0 (0 to 66), n = 2",
+    )
+
+
+def test_a_page_does_not_depend_on_the_order_of_rows():
+    """The same rows shuffled, the same text."""
+    page = results_markdown(ROWS)
+    assert results_markdown(random.Random(1).sample(ROWS, len(ROWS))) == page
+    assert "| metro | 1 | 8 | 300 | 87.5 | 52.9 to 97.8 | 87.50 ± 17.68 |" in page
+    assert "100.00 ± 0.00 (T = 150)" in page
+
+
+def test_every_table_says_where_it_comes_from():
+    """n, seeds, query file, commit; and what was not run."""
+    page = results_markdown(ROWS)
+    told = (
+        "n = 4 queries x 2 planner seeds (7, 8); query file tworoom-d75.csv (q1); "
+        "commit abcdef012."
+    )
+    assert page.count(told) == page.count("| --- |\n") - 1  # the overview has its own
+    assert "Not run: oracle, committed, " in page
+    assert "tworoom lewm d = 75" not in page.split("## What is missing")[1]
+    assert "tworoom lewm d = 25" in page.split("## What is missing")[1]
+
+
+class Page(HTMLParser):
+    """Collects what a page loads and how its tags nest."""
+
+    def __init__(self):
+        super().__init__()
+        self.open, self.sources = [], []
+
+    def handle_starttag(self, tag, attributes):
+        if tag not in ("meta", "img"):
+            self.open.append(tag)
+        self.sources += [value for name, value in attributes if name in ("src", "href")]
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+
+def test_a_report_is_complete(tmp_path):
+    """Markdown with its pictures beside it; one HTML page that loads nothing."""
+    rows = [*ROWS, row(9, error="<b> & |", frames=None)]
+    files = write_report(rows, tmp_path / "new" / "report")
+    assert [file.suffix for file in files] == [".md", ".html", ".png", ".png"]
+    text = files[0].read_text()
+    for name in re.findall(r"\]\((.*?)\)", text):
+        assert (files[0].parent / name).read_bytes().startswith(b"\x89PNG")
+    page = Page()
+    page.feed(files[1].read_text())
+    assert page.open == []
+    assert len(page.sources) == 2
+    assert all(source.startswith("data:image/png;base64,") for source in page.sources)
+    assert "&lt;b&gt; &amp; |" in files[1].read_text()
+
+
+def test_plots_need_an_extra(tmp_path, monkeypatch):
+    """Which one; nothing is written without it, and Markdown needs none."""
+    monkeypatch.setitem(sys.modules, "matplotlib", None)
+    told = 'A report\'s plots need matplotlib: pip install "metro-wm[plots]"'
+    with pytest.raises(MissingExtra, match=f"^{re.escape(told)}$"):
+        write_report(ROWS, tmp_path / "report")
+    assert not (tmp_path / "report").exists()
+    assert results_markdown(ROWS)
+
+
+def test_the_papers_cells():
+    """Figures, the listed cells and LeWM's own; each once; no benchmark is added."""
+    cells = load_paper_cells()
+    assert len(cells) == len(set(cells))
+    assert {cell.benchmark for cell in cells} == set(benchmark_names())
+    assert "paper" not in benchmark_names()
+    by_place = {(c.benchmark, c.family, c.method, c.goal_distance, c.step_budget): c
+                for c in cells}  # fmt: skip
+    found = by_place["pusht", "lewm", "metro", 75, 300]
+    assert (found.plan_blocks, found.waypoint_budget) == (5, 28)
+    assert (found.mean, found.std, found.arrival_ratio) == (62.67, 4.62, 2.71)
+    assert by_place["tworoom", "pldm", "committed", 75, 150].mean == 61.33
+    assert by_place["pusht", "lewm", "flat", 75, 150].mean == 14
+    assert by_place["cube", "lewm", "flat", 25, 50].mean == 74
+
+
+@pytest.mark.parametrize("name", benchmark_names())
+@pytest.mark.parametrize("family", ["lewm", "pldm"])
+def test_every_listed_cell_is_there_once(name, family):
+    """And those with a figure are the last of their front."""
+    listed = load_benchmark(name).paper["cells"][family]
+    found = [
+        (str(c.goal_distance), (c.plan_blocks, c.waypoint_budget, c.step_budget))
+        for c in load_paper_cells()
+        if (c.benchmark, c.family, c.method) == (name, family, "metro")
+    ]
+    wanted = [(d, cell) for d, cells in listed.items() for cell in cells]
+    assert sorted(found) == sorted(wanted)
+    told = [c for c in load_paper_cells() if c.method == "metro" and c.arrival_ratio]
+    places = {(c.benchmark, c.family, c.step_budget) for c in told}
+    assert (name, family, listed["75"][-1][2]) in places
+
+
+def test_a_bad_paper_file(tmp_path):
+    """What a cell has."""
+    (tmp_path / "p.toml").write_text("cells = [{ bench = 1 }]")
+    with pytest.raises(BenchmarkError, match=r"A cell has benchmark, family, method,"):
+        read_paper_cells(tmp_path / "p.toml")
+
+
+def test_reproduction_names_the_same_cell_or_our_best_or_a_command():
+    """In this order; the command runs at 4 d, which answers for every smaller T."""
+    same = runs({7: [140, 160], 8: [150, None]}, "metro", waypoint_budget=7)
+    found = {
+        (c.paper.method, c.paper.goal_distance, c.paper.step_budget): c
+        for c in reproduce(METRO + same)
+        if (c.paper.benchmark, c.paper.family) == ("tworoom", "lewm")
+    }
+    exact, best = found["metro", 75, 150], found["metro", 75, 90]
+    assert (exact.is_same_cell, exact.ours.over_seeds[0]) == (True, 0.5)
+    assert exact.to_json()["ours"]["mean"] == 50
+    assert best.is_same_cell  # H = 8 at T = 90 is the paper's too
+    assert not reproduce(METRO)[-1].is_same_cell
+    missing = found["metro", 25, 50]
+    assert missing.ours is None
+    assert "--graph tworoom-H8.metro --goal-distance 25" in missing.command
+    assert "--step-budget 100" in missing.command
+
+
+def test_the_verbs(tmp_path):
+    """metro report and metro reproduce, with and without --json."""
+    file = tmp_path / "rows.jsonl"
+    file.write_text("".join(json.dumps(one) + "\n" for one in ROWS))
+
+    def run(*words):
+        done = CliRunner().invoke(app, [*map(str, words)], env={"COLUMNS": "200"})
+        assert done.exit_code == 0, done.output
+        return done.output
+
+    out = tmp_path / "report"
+    assert run("report", file, "-o", out).startswith(
+        f"24 rows: wrote {out}/report.html, "
+    )
+    lines = json.loads(run("report", file, "-o", out, "--json"))
+    assert lines == json.loads(json.dumps(headline_rows(ROWS)))
+    assert {line["method"] for line in lines} >= {"metro (best T)", "flat (best h)"}
+    shown = run("reproduce", file)
+    assert "(our best: h = 1, H = 8)" in shown
+    assert "for seed in 7 8 9; do metro evaluate cube" in shown
+    checks = json.loads(run("reproduce", file, "--json"))
+    assert len(checks) == len(load_paper_cells())
