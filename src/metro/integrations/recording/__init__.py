@@ -30,6 +30,7 @@ RECIPES = {
     "pusht": {
         "weak": Recipe("Weak"),
         "pushes": Recipe("Pusher"),
+        "calm": Recipe("CalmPusher"),
     },
     "cube": {
         "expert": Recipe("ScriptedExpert"),
