@@ -3,12 +3,13 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/pip --disable-pip-version-check -q install -c constraints.txt
+BENCHMARK ?= tworoom
 COVERED := --cov --cov-report=term --cov-fail-under=95
 
 .PHONY: demo test lint bench docs wheel-test clean
 
 demo: $(VENV)/ready
-	$(BIN)/metro demo
+	$(BIN)/metro demo --benchmark $(BENCHMARK)
 
 test: lint wheel-test
 	$(BIN)/pytest -n 2 $(COVERED)

@@ -6,6 +6,7 @@ from threading import Timer
 from typing import Any, Protocol
 
 from rich.console import Console
+from rich.live import Live
 from rich.markup import escape
 from rich.progress import (
     BarColumn,
@@ -109,6 +110,30 @@ def print_table(
     for row in rows:
         table.add_row(*map(escape, row))
     Console().print(table)
+
+
+@contextmanager
+def scoreboard(names: Sequence[str]) -> Iterator[Callable[[str, Sequence[str]], None]]:
+    """Yield a function that fills the line of one planner in a table that stays.
+
+    The line has how many queries were planned, success, its 95 % interval, and seconds.
+    """
+    lines: dict[str, Sequence[str]] = {name: [""] * 4 for name in names}
+
+    def draw() -> Table:
+        header = ("planner", "queries", "success", "95 % interval", "s a query")
+        table = Table(*header, show_edge=False, pad_edge=False)
+        for name, line in lines.items():
+            table.add_row(name, *line)
+        return table
+
+    with Live(draw(), console=Console(), auto_refresh=False) as live:
+
+        def show(name: str, line: Sequence[str]) -> None:
+            lines[name] = line
+            live.update(draw(), refresh=live.console.is_terminal)
+
+        yield show
 
 
 @contextmanager

@@ -188,13 +188,20 @@ def doctor(as_json: AsJson = False) -> None:
 
 @app.command()
 def demo(
+    benchmark: Annotated[
+        str,
+        typer.Option(help="tworoom, in minutes; reacher, pusht, cube: longer."),
+    ] = "tworoom",
     output: Annotated[
         Path, typer.Option("--output", "-o", help="Folder for all that it makes.")
     ] = DEMO_FOLDER,
-    episodes: Annotated[int, typer.Option(help="To record; more is better.")] = 300,
+    episodes: Annotated[
+        int | None, typer.Option(help="To record; more is better.")
+    ] = None,
+    queries: Annotated[int, typer.Option(help="To plan, each in two ways.")] = 20,
     seed: Seed = 0,
 ) -> None:
-    """Record TwoRoom, encode it, build the graph, and cross both rooms on it.
+    """Record a world, encode it, build the graph, and plan far goals with and without.
 
     Everything is real: pixels, world model, environment. What is there already is used
     again.
@@ -202,4 +209,4 @@ def demo(
     require_worlds("demo")
     from metro.integrations.demo import run_demo
 
-    run_demo(output, episodes=episodes, seed=seed)
+    run_demo(benchmark, output, episodes=episodes, queries=queries, seed=seed)

@@ -1,104 +1,120 @@
-"""``metro demo``: two rooms, recorded, encoded, mapped, and crossed, all for real."""
+"""``metro demo``: a world recorded, encoded, mapped and crossed, all for real."""
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-import numpy as np
 from rich.console import Console
 
-from metro.display import print_inspection, print_journey, progress_bar
+from metro.display import print_inspection, print_journey, progress_bar, scoreboard
+from metro.errors import BenchmarkError
 from metro.evaluation.benchmark import load_benchmark
-from metro.evaluation.guides import FlatGuide, MetroGuide
-from metro.evaluation.queries import Query, sample_queries
-from metro.evaluation.runner import Attempt, Guide, run_attempts
+from metro.evaluation.grids import PLANNING
+from metro.evaluation.queries import Query, load_queries, save_queries
+from metro.evaluation.records import Setting
+from metro.evaluation.statistics import wilson
 from metro.graph import FrameGraph, build_graph
 from metro.inspection import inspect_graph
-from metro.integrations.acting import ModelActor
-from metro.integrations.cem import CEMSettings
+from metro.integrations.bench import Bench
 from metro.integrations.corpora import Corpus, open_corpus
 from metro.integrations.encoding import encode_corpus
-from metro.integrations.films import Ride, draw_map, write_film
+from metro.integrations.evaluating import Rows, evaluate
+from metro.integrations.films import draw_map, draw_storyboard, write_film
 from metro.integrations.models.frozen import FrozenModel
 from metro.integrations.models.loading import load_model
+from metro.integrations.querying import draw_queries
 from metro.integrations.recording.record import record
-from metro.integrations.worlds import open_world
+from metro.integrations.rides import room_of, take_ride
 from metro.itinerary import plan_journey
 from metro.neighbours import find_neighbours
-from metro.planner import MetroPlanner
 from metro.pricing import PricingCurve
-from metro.search import find_routes
 from metro.storage import load, save
-from metro.types import Image, Row
 
-MODEL = "lewm-small-tworoom"
-_DISTANCE, _BUDGET = 75, 150
-_WAYPOINT_BUDGET = 8
+_DISTANCE = 75
+_QUERIES = 20
+_SEED = 7
+_BATCH = 5
 
 
-def run_demo(folder: Path, *, episodes: int, seed: int) -> None:
+@dataclass(frozen=True)
+class _Plan:
+    """What the demo of one benchmark uses."""
+
+    model: str
+    recipe: str
+    episodes: int
+    plan_blocks: int
+    waypoint_budget: int
+
+
+_PLANS = {
+    "tworoom": _Plan("lewm-small-tworoom", "crossing", 300, 1, 8),
+    "reacher": _Plan("lewm-small-reacher", "random", 200, 1, 10),
+    "pusht": _Plan("lewm-small-state-pusht", "calm", 600, 3, 24),
+    "cube": _Plan("lewm-small-state-cube", "expert", 200, 1, 7),
+}
+
+
+def run_demo(
+    benchmark: str, folder: Path, *, episodes: int | None, queries: int, seed: int
+) -> None:
     """Do everything from the recording to the film; reuse what is there."""
-    console = Console()
-    folder.mkdir(parents=True, exist_ok=True)
-    model = load_model(MODEL)
-    with _recording(folder, model, episodes, seed) as corpus:
-        graph = _graph(folder, corpus, model)
-        print_inspection(inspect_graph(graph), str(folder / "tworoom.metro"))
-        query = _far_query(corpus, seed)
-        start, goal = _frames(corpus, query)
-        routes = find_routes(graph, graph.latents.z[goal], held_out=query.episode)
-        legs = plan_journey(routes, start)
-        console.print(
-            f"\nFrom frame {start} to frame {goal}, {_DISTANCE} frames apart, "
-            f"episode {query.episode} held out:"
+    if benchmark not in _PLANS:
+        raise BenchmarkError(
+            f"There is no demo of {benchmark!r}. There are {', '.join(_PLANS)}."
         )
-        print_journey(graph.latents, start, goal, legs, held_out=query.episode)
-        goal_latent = graph.latents.z[goal]
-        rides = [
-            _ride("plain CEM", 15, FlatGuide(goal_latent), model, corpus, query),
-            _ride("metro", 1, MetroGuide(MetroPlanner(routes)), model, corpus, query),
-        ]
-        for ride in rides:
-            console.print(f"{ride.name:>10}, h = {ride.plan_blocks}: {_outcome(ride)}")
-        places = corpus.column("proprio")
-        picture, film = folder / "tworoom.png", folder / "tworoom.gif"
-        draw_map(rides, places, legs, goal, _room(corpus.row(start)), picture)
-        write_film(rides, corpus.frames(query.episode)[query.goal], film)
-    console.print(f"\n{picture}: the route and both paths. {film}: the same, moving.")
+    plan = _PLANS[benchmark]
+    folder.mkdir(parents=True, exist_ok=True)
+    model = load_model(plan.model)
+    with _recording(
+        benchmark, folder, model, episodes or plan.episodes, seed
+    ) as corpus:
+        graph = _graph(benchmark, folder, corpus, model)
+        print_inspection(inspect_graph(graph), str(folder / f"{benchmark}.metro"))
+        asked = _queries(benchmark, folder, corpus, queries, seed)
+        bench = Bench(load_benchmark(benchmark), corpus, model, graph)
+        with bench:
+            settings = _settings(plan)
+            answers = _compare(bench, settings, asked, folder)
+            _show(bench, settings, _telling(asked, answers), folder)
 
 
-def _room(row: Row) -> Image:
-    """Return the rooms at full size, with the agent where ``row`` has it."""
-    world = open_world(load_benchmark("tworoom"))
-    world.reset(0)
-    world.restore(row)
-    picture = world.draw()
-    world.close()
-    return picture
+def _settings(plan: _Plan) -> dict[str, Setting]:
+    """Return plain CEM with the paper's plan length for this distance, and metro."""
+    far, budget = _DISTANCE // 5, 2 * _DISTANCE
+    return {
+        f"plain CEM, h = {far}": Setting("flat", far, None, budget, _SEED),
+        f"metro, h = {plan.plan_blocks}, H = {plan.waypoint_budget}": Setting(
+            "metro", plan.plan_blocks, plan.waypoint_budget, budget, _SEED
+        ),
+    }
 
 
-def _outcome(ride: Ride) -> str:
-    if ride.frames_to_success is None:
-        return f"not there after {_BUDGET} frames."
-    return f"at the goal after {ride.frames_to_success} frames."
-
-
-def _recording(folder: Path, model: FrozenModel, episodes: int, seed: int) -> Corpus:
-    path = folder / f"tworoom-{episodes}-{seed}.h5"
+def _recording(
+    benchmark: str, folder: Path, model: FrozenModel, episodes: int, seed: int
+) -> Corpus:
+    path = folder / f"{benchmark}-{episodes}-{seed}.h5"
     if not path.exists():
         with progress_bar(f"Recording {episodes} episodes") as progress:
             record(
-                load_benchmark("tworoom"),
+                load_benchmark(benchmark),
                 path,
                 episodes=episodes,
                 seed=seed,
+                recipe=_PLANS[benchmark].recipe,
                 image_size=model.image_size,
+                rendering=model.rendering,
                 workers=2,
                 progress=progress,
             )
     return open_corpus(path)
 
 
-def _graph(folder: Path, corpus: Corpus, model: FrozenModel) -> FrameGraph:
-    path = folder / "tworoom.metro"
+def _graph(
+    benchmark: str, folder: Path, corpus: Corpus, model: FrozenModel
+) -> FrameGraph:
+    path = folder / f"{benchmark}.metro"
     wanted = {"model": model.digest, "corpus": corpus.digest}
     if path.exists():
         graph: FrameGraph = load(path)
@@ -107,57 +123,108 @@ def _graph(folder: Path, corpus: Corpus, model: FrozenModel) -> FrameGraph:
             return graph
     with progress_bar("Encoding") as progress:
         latents = encode_corpus(
-            corpus, model, folder / "tworoom.latents", progress=progress, force=True
+            corpus,
+            model,
+            folder / f"{benchmark}.latents",
+            progress=progress,
+            force=True,
         ).latents
     with progress_bar("Neighbour table") as progress:
         table = find_neighbours(latents, progress=progress)
-    pricing = PricingCurve.fit(latents, _WAYPOINT_BUDGET)
+    pricing = PricingCurve.fit(latents, _PLANS[benchmark].waypoint_budget)
     graph = build_graph(latents, table, pricing)
     save(graph, path, force=True)
     return graph
 
 
-def _far_query(corpus: Corpus, seed: int) -> Query:
-    """Return a query whose start and goal are in different rooms, far apart."""
-    places = corpus.column("proprio")
-    queries = sample_queries(
-        corpus.lengths, goal_distance=_DISTANCE, count=100, seed=seed
-    )
-    return max(queries, key=lambda query: _apart(*places[list(_frames(corpus, query))]))
-
-
-def _apart(start: np.ndarray, goal: np.ndarray) -> float:
-    return float(np.abs(start - goal).sum())
-
-
-def _frames(corpus: Corpus, query: Query) -> tuple[int, int]:
-    first = int(corpus.offsets[query.episode])
-    return first + query.start, first + query.goal
-
-
-def _ride(
-    name: str,
-    plan_blocks: int,
-    guide: Guide,
-    model: FrozenModel,
-    corpus: Corpus,
-    query: Query,
-) -> Ride:
-    benchmark = load_benchmark("tworoom")
-    world = open_world(benchmark, image_size=model.image_size)
-    start, goal = (corpus.row(frame) for frame in _frames(corpus, query))
-    world.reset(0)
-    world.restore(start)
-    world.aim(goal)
-    first = corpus.frames(query.episode)[query.start]
-    attempt = Attempt(world, first, guide, world.is_solved())
-    settings = CEMSettings(plan_blocks, iterations=benchmark.cem_iterations)
-    actor = ModelActor(model, settings, seeds=[7])
-    with progress_bar(f"Planning with {name}") as progress:
-        run_attempts(
-            [attempt], actor, step_budget=_BUDGET, record=True, progress=progress
+def _queries(
+    benchmark: str, folder: Path, corpus: Corpus, count: int, seed: int
+) -> list[Query]:
+    path = folder / f"{benchmark}-{count}-{seed}.csv"
+    if path.exists():
+        found = load_queries(path)
+        if found.corpus == corpus.digest:
+            return list(found)
+    with progress_bar("Looking at queries") as progress:
+        drawn = draw_queries(
+            load_benchmark(benchmark),
+            corpus,
+            goal_distance=_DISTANCE,
+            count=count,
+            seed=seed,
+            progress=progress,
         )
-    world.close()
-    path = [start["proprio"], *(row["proprio"] for row in attempt.path)]
-    pictures = np.stack([first, *attempt.pictures])
-    return Ride(name, plan_blocks, attempt.frames_to_success, np.stack(path), pictures)
+    save_queries(drawn, path, corpus=corpus.digest)
+    return drawn
+
+
+def _compare(
+    bench: Bench, settings: dict[str, Setting], queries: list[Query], folder: Path
+) -> dict[str, Rows]:
+    """Plan all queries both ways, in a table that fills; return the rows."""
+    answers: dict[str, Rows] = {}
+    rows = folder / "rows.jsonl"
+    Console().print(
+        f"\n{len(queries)} queries, {_DISTANCE} frames apart, their own episodes held "
+        f"out, {2 * _DISTANCE} frames at most:"
+    )
+    with scoreboard(list(settings)) as show:
+        for name, setting in settings.items():
+            for end in range(_BATCH, len(queries) + _BATCH, _BATCH):
+                part = queries[:end]
+                answers[name] = evaluate(bench, setting, part, rows, batch=_BATCH)
+                show(name, _score(answers[name], len(queries)))
+    return answers
+
+
+def _score(rows: Rows, total: int) -> list[str]:
+    """Return what the table says of one planner."""
+    solved = sum(row["frames_to_success"] is not None for row in rows)
+    low, high = wilson(solved, len(rows))
+    spent = [sum(row["seconds"][phase] for phase in PLANNING) for row in rows]
+    return [
+        f"{len(rows)} of {total}",
+        f"{solved / len(rows):.0%}",
+        f"{low:.0%} to {high:.0%}",
+        f"{sum(spent) / len(spent):.2f}",
+    ]
+
+
+def _telling(queries: Sequence[Query], answers: dict[str, Rows]) -> Query:
+    """Return the first query that the planners disagree on, else the first."""
+    for query, *rows in zip(queries, *answers.values(), strict=True):
+        if len({row["frames_to_success"] is None for row in rows}) > 1:
+            return query
+    return queries[0]
+
+
+def _show(
+    bench: Bench, settings: dict[str, Setting], query: Query, folder: Path
+) -> None:
+    """Print the route of one query, and draw what each planner did."""
+    name, corpus = bench.benchmark.name, bench.corpus
+    start, goal = (bench.frame_of(query.episode, s) for s in (query.start, query.goal))
+    budget = _PLANS[name].waypoint_budget
+    legs = plan_journey(bench.routes_for(budget, query)[0], start)
+    Console().print(
+        f"\nOne of them, from frame {start} to frame {goal}, episode {query.episode} "
+        f"held out:"
+    )
+    graph = bench.graph_for(budget)
+    print_journey(graph.latents, start, goal, legs, held_out=query.episode)
+    rides = [take_ride(bench, *item, query) for item in settings.items()]
+    picture, film = folder / f"{name}.png", folder / f"{name}.gif"
+    shown: Any = corpus.frames(query.episode)[query.goal]
+    if name == "tworoom":
+        draw_map(
+            rides,
+            corpus.column("proprio"),
+            legs,
+            goal,
+            room_of(corpus.row(start)),
+            picture,
+        )
+    else:
+        draw_storyboard(rides, shown, picture)
+    write_film(rides, shown, film)
+    Console().print(f"\n{picture}: what was driven. {film}: the same, moving.")

@@ -132,6 +132,15 @@ def answer(
         bench.discard(*(a.world for a in attempts if a.error is not None))
 
 
+def plan_one(bench: Bench, setting: Setting, query: Query) -> Attempt:
+    """Plan one query, keeping every moment and picture; leaves no row."""
+    (world,) = bench.worlds(1)
+    attempt = _attempt(bench, setting, query, world)
+    actor = _actor(bench, setting, [query])
+    run_attempts([attempt], actor, step_budget=setting.step_budget, record=True)
+    return attempt
+
+
 def _outcomes(
     bench: Bench, setting: Setting, queries: Sequence[Query], attempts: list[Attempt]
 ) -> Iterator[dict[str, Any]]:

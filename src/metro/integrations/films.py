@@ -14,6 +14,7 @@ from metro.types import Image
 _ZOOM = 7
 _MILLISECONDS = 60
 _CAPTION = 26
+_MOMENTS = 8
 _PATH_COLOURS = ("#d62728", "#1f77b4", "#2ca02c", "#9467bd")
 
 
@@ -111,8 +112,38 @@ def _route_title(legs: Sequence[Leg]) -> str:
 
 def _caption(ride: Ride) -> str:
     if ride.frames_to_success is None:
-        return f"{ride.name}: not there after {len(ride.path) - 1} frames"
+        return f"{ride.name}: not there after {len(ride.pictures) - 1} frames"
     return f"{ride.name}: there after {ride.frames_to_success} frames"
+
+
+def draw_storyboard(rides: Sequence[Ride], goal: Image, path: Path) -> None:
+    """Draw a row of moments for each planner, evenly spaced, and the goal.
+
+    Args:
+        rides: What each planner did.
+        goal: ``[S, S, 3]`` the picture to reach.
+        path: The PNG file to write.
+    """
+    from PIL import Image as Pictures
+    from PIL import ImageDraw
+
+    side = max(96, goal.shape[0])
+    wide, high = (_MOMENTS + 1) * (side + 4), side + _CAPTION
+    sheet = Pictures.new("RGB", (wide, len(rides) * high), "white")
+    pen = ImageDraw.Draw(sheet)
+    for row, ride in enumerate(rides):
+        steps = np.linspace(0, len(ride.pictures) - 1, _MOMENTS).round().astype(int)
+        shown = [ride.pictures[step] for step in steps] + [goal]
+        for column, picture in enumerate(shown):
+            size = (side, side)
+            large = Pictures.fromarray(picture).resize(
+                size, Pictures.Resampling.BICUBIC
+            )
+            sheet.paste(large, (column * (side + 4), row * high + _CAPTION))
+        pen.text((4, row * high + 6), _caption(ride), fill="black", font_size=14)
+        place = (_MOMENTS * (side + 4) + 4, row * high + 6)
+        pen.text(place, "the goal", fill="black", font_size=14)
+    sheet.save(path)
 
 
 def write_film(rides: Sequence[Ride], goal: Image, path: Path) -> None:
