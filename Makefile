@@ -11,7 +11,7 @@ demo: $(VENV)/ready
 	$(BIN)/metro demo
 
 test: lint wheel-test
-	$(BIN)/pytest -n 2 $(COVERED)
+	METRO_ALL_EXTRAS=1 $(BIN)/pytest -n 2 $(COVERED)
 
 lint: $(VENV)/ready
 	$(BIN)/ruff check .

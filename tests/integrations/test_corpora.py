@@ -1,19 +1,13 @@
 """Reading recordings of every kind, and saying what is wrong with bad ones."""
 
 import re
-from importlib.util import find_spec
 
+import h5py
 import numpy as np
 import pytest
 
 from metro.errors import CorpusError
 from metro.evaluation.benchmark import load_benchmark
-
-if find_spec("stable_worldmodel") is None:
-    pytest.skip("needs the swm extra", allow_module_level=True)
-
-import h5py
-
 from metro.integrations import corpora
 from metro.integrations.compat import import_swm
 from metro.integrations.corpora import open_corpus

@@ -1,14 +1,9 @@
 """The doctor: one finding a check, and no check that takes the others with it."""
 
-from importlib.util import find_spec
-
 import pytest
 
 from metro.integrations import doctor
 from metro.integrations.doctor import CHECKS, Finding, examine
-
-if find_spec("stable_worldmodel") is None:
-    pytest.skip("needs the swm extra", allow_module_level=True)
 
 
 def test_everything_of_the_issue_is_looked_at():
