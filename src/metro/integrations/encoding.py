@@ -161,7 +161,7 @@ def _latents(corpus: Corpus, model: WorldModel, episodes: range) -> Iterator[Row
 
     On a CPU each of torch's threads takes whole episodes. Sharing the small products of
     one episode they would wait for each other, most of the time on a busy machine, and
-    rounding would depend on their number. Elsewhere the next episode is read while
+    rounding could depend on their number. Elsewhere the next episode is read while
     one is encoded.
     """
     if not isinstance(model, FrozenModel) or model.device.type != "cpu":
