@@ -12,7 +12,7 @@ demo: $(VENV)/ready
 	$(BIN)/metro demo --benchmark $(BENCHMARK)
 
 test: lint wheel-test
-	$(BIN)/pytest -n 2 $(COVERED)
+	METRO_ALL_EXTRAS=1 $(BIN)/pytest -n 2 $(COVERED)
 
 lint: $(VENV)/ready
 	$(BIN)/ruff check .

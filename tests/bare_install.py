@@ -17,9 +17,8 @@ routes = metro.find_routes(graph, latents.z[8], held_out=0)
 assert metro.MetroPlanner(routes)(latents.z[0]).kind is metro.SubGoalKind.ROUTE
 from importlib.resources import files  # noqa: E402  (after the checks above)
 
-shipped = {file.name for folder in ("assets", "benchmarks")
-           for file in files("metro").joinpath(folder).iterdir()}  # fmt: skip
-assert {"tworoom.toml", "paper.toml", "lewm-small-tworoom.safetensors"} <= shipped, (
-    shipped
-)
+folders = [files("metro").joinpath(name) for name in ("assets", "benchmarks")]
+shipped = {file.name for folder in folders for file in folder.iterdir()}
+wanted = {"tworoom.toml", "paper.toml", "lewm-small-tworoom.safetensors"}
+assert wanted <= shipped, shipped
 sys.stdout.write(f"metro-wm {metro.__version__} works without extras\n")

@@ -1,9 +1,30 @@
 """Fixtures that several test files use."""
 
-import pytest
+import os
 
+import pytest
+from extras import complaint, missing_modules
+
+import metro
 from metro import PricingCurve, build_graph, find_neighbours
 from metro.synthetic import make_latents
+
+MISSING = missing_modules()
+
+collect_ignore = ["integrations"] if MISSING else []
+
+
+def pytest_configure():
+    """Refuse to leave tests out where everything is said to be installed."""
+    reason = complaint(MISSING, os.environ)
+    if reason is not None:
+        raise pytest.UsageError(reason)
+
+
+def pytest_report_header():
+    """Say which tests are left out, and why."""
+    left_out = f"tests/integrations is left out, without {', '.join(MISSING)}"
+    return [left_out] if MISSING else []
 
 
 @pytest.fixture(scope="session")
@@ -16,3 +37,10 @@ def rooms():
 def rooms_graph(rooms):
     """Their graph, with H = 8."""
     return build_graph(rooms, find_neighbours(rooms), PricingCurve.fit(rooms, 8))
+
+
+@pytest.fixture
+def saved(tmp_path, rooms_graph):
+    """That graph on disk."""
+    metro.save(rooms_graph, tmp_path / "rooms.metro")
+    return tmp_path / "rooms.metro"

@@ -89,6 +89,10 @@ def test_the_report_can_be_read_again(run):
     assert report["machine"]["cores"] >= 1
     assert {"numpy", "numba"} <= set(report["versions"])
     assert report["settings"]["num_frames"] == FRAMES
+    assert report["command"] == (
+        f"metro bench table search entry scaling --num-frames {FRAMES} --state-dim 5 "
+        "--noise 0.0 --seed 0 --threads 1 -o run"
+    )
     assert output.with_name("run.md").read_text() == render(rows)
 
 
@@ -142,5 +146,9 @@ def test_recorded_latents(tmp_path):
     )
     assert rows[0]["data"] == "recorded, real.latents"
     assert 4_000 <= rows[0]["num_frames"] < 6_000
-    settings = json.loads((tmp_path / "b.json").read_text())["settings"]
-    assert settings["latents"] == "real.latents"
+    report = json.loads((tmp_path / "b.json").read_text())
+    assert report["settings"]["latents"] == "real.latents"
+    assert report["command"] == (
+        "metro bench search --num-frames 4000 --latents real.latents --seed 0 "
+        "--threads 1 -o b"
+    )

@@ -1,5 +1,6 @@
 """Generated pages are up to date, code in the README runs, names are sorted."""
 
+import json
 import re
 import subprocess
 import sys
@@ -8,11 +9,14 @@ from pathlib import Path
 import cli_reference
 import paper_map
 import performance
+import pytest
 
 import metro
 from metro import errors
+from metro.bench.report import command
 
 ROOT = Path(__file__).parents[1]
+REPORTS = sorted((ROOT / "docs" / "performance").glob("*.json"))
 
 
 def test_paper_map_is_up_to_date():
@@ -52,6 +56,13 @@ def test_cli_reference_is_up_to_date():
 def test_performance_page_is_up_to_date():
     """Run `make docs` if this fails."""
     assert performance.TARGET.read_text() == performance.render_page()
+
+
+@pytest.mark.parametrize("file", REPORTS, ids=lambda file: file.stem)
+def test_reports_name_the_command_of_their_settings(file):
+    """One that a reader can run: no path of the machine it was measured on."""
+    report = json.loads(file.read_text())
+    assert report["command"] == command(report["settings"], file.with_suffix(""))
 
 
 def test_every_verb_is_in_the_readme():

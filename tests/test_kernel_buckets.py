@@ -12,10 +12,8 @@ from corpora import random_case
 import metro
 from metro import sweep
 from metro.errors import GraphError
+from metro.kernels import buckets
 from metro.search import NO_ROUTE, find_routes, routes_to_frame
-
-pytest.importorskip("numba")
-buckets = pytest.importorskip("metro.kernels.buckets")
 
 
 def cases(count):

@@ -13,33 +13,11 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from artefacts import rewrite_manifest, same_graph
 
 import metro
-from metro import _arrays, _manifest, _places
+from metro import _arrays, _places
 from metro.errors import StorageError
-
-
-@pytest.fixture
-def saved(tmp_path, rooms_graph):
-    """A graph on disk."""
-    metro.save(rooms_graph, tmp_path / "rooms.metro")
-    return tmp_path / "rooms.metro"
-
-
-def same_graph(a, b):
-    fields = ("bridge_offsets", "bridge_frame", "bridge_cost")
-    return (
-        a.latents.digest == b.latents.digest
-        and np.array_equal(a.table.frame, b.table.frame)
-        and np.array_equal(a.table.gap, b.table.gap)
-        and np.array_equal(a.pricing.gaps, b.pricing.gaps)
-        and all(np.array_equal(getattr(a, f), getattr(b, f)) for f in fields)
-    )
-
-
-def rewrite_manifest(path, **changes):
-    manifest = json.loads((path / "manifest.json").read_text())
-    (path / "manifest.json").write_bytes(_manifest.seal({**manifest, **changes}))
 
 
 def test_nothing_is_overwritten_without_force(saved, rooms_graph):

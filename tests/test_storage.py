@@ -8,34 +8,17 @@ import re
 
 import numpy as np
 import pytest
+from artefacts import rewrite_manifest, same_graph
 
 import metro
-from metro import _arrays, _checks, _manifest
+from metro import _arrays, _checks
 from metro.errors import GraphError, StorageError
-
-
-@pytest.fixture
-def saved(tmp_path, rooms_graph):
-    """A graph on disk."""
-    metro.save(rooms_graph, tmp_path / "rooms.metro")
-    return tmp_path / "rooms.metro"
 
 
 def is_mapped(array):
     while isinstance(array, np.ndarray):
         array = array.base
     return isinstance(array, mmap.mmap)
-
-
-def same_graph(a, b):
-    fields = ("bridge_offsets", "bridge_frame", "bridge_cost")
-    return (
-        a.latents.digest == b.latents.digest
-        and np.array_equal(a.table.frame, b.table.frame)
-        and np.array_equal(a.table.gap, b.table.gap)
-        and np.array_equal(a.pricing.gaps, b.pricing.gaps)
-        and all(np.array_equal(getattr(a, f), getattr(b, f)) for f in fields)
-    )
 
 
 def test_graphs_come_back_as_they_were(saved, rooms_graph):
@@ -136,11 +119,6 @@ def test_damage_is_named(saved, harm, verify, message):
     harm(saved)
     with pytest.raises(StorageError, match=re.escape(message)):
         metro.load(saved, verify=verify)
-
-
-def rewrite_manifest(path, **changes):
-    manifest = json.loads((path / "manifest.json").read_text())
-    (path / "manifest.json").write_bytes(_manifest.seal({**manifest, **changes}))
 
 
 def test_newer_and_foreign_formats(saved):

@@ -20,11 +20,7 @@ def render_page() -> str:
 
 
 def _section(name: str, report: dict) -> str:
-    machine, settings = report["machine"], report["settings"]
-    options = " ".join(
-        [*settings["kinds"]]
-        + [f"--{key.replace('_', '-')} {settings[key]}" for key in _options(settings)]
-    )
+    machine = report["machine"]
     packages = ("numpy", "numba", "scipy", "faiss-cpu", "pynndescent", "hnswlib")
     versions = ", ".join(
         f"{package} {report['versions'][package]}"
@@ -33,18 +29,13 @@ def _section(name: str, report: dict) -> str:
     )
     return (
         f"## {name}\n\n"
-        f"`metro bench {options} -o docs/performance/{name}`\n\n"
+        f"`{report['command']}`\n\n"
         f"{machine['processor']}, {machine['cores']} cores, "
         f"{machine['memory_gib']} GiB, load {machine['load_average'][0]:.1f} at the "
         f"end; Python {machine['python']}, {versions}; commit "
         f"{(report['commit'] or 'unknown')[:12]}.\n\n{render(report['rows'])}"
         f"{_picture(name)}"
     )
-
-
-def _options(settings: dict) -> tuple[str, ...]:
-    data = ("latents",) if "latents" in settings else ("state_dim", "noise")
-    return ("num_frames", *data, "seed", "threads")
 
 
 def _picture(name: str) -> str:

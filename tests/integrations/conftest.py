@@ -1,11 +1,18 @@
 """What holds for all tests of worlds and models: a renderer, chosen first of all."""
 
 from contextlib import suppress
-from importlib.util import find_spec
 
+import pytest
+
+from integrations.corpus_makers import make_columns
 from metro.errors import WorldError
 from metro.integrations.rendering import find_mujoco_renderer
 
-if find_spec("mujoco") is not None:
-    with suppress(WorldError):  # the tests that draw say so themselves
-        find_mujoco_renderer()  # MuJoCo reads the choice when it is imported
+with suppress(WorldError):  # the tests that draw say so themselves
+    find_mujoco_renderer()  # MuJoCo reads the choice when it is imported
+
+
+@pytest.fixture
+def columns():
+    """Columns of three short episodes."""
+    return make_columns()

@@ -2,15 +2,11 @@
 
 import subprocess
 import sys
-from importlib.util import find_spec
 
 import pytest
 
 from metro.errors import MissingExtra
 from metro.integrations import compat
-
-if find_spec("stable_worldmodel") is None:
-    pytest.skip("needs the swm extra", allow_module_level=True)
 
 
 def run(program):

@@ -1,25 +1,16 @@
 """Reading recordings of every kind, and saying what is wrong with bad ones."""
 
 import re
-from importlib.util import find_spec
 
 import numpy as np
 import pytest
 
+from integrations.corpus_makers import same, write
 from metro.errors import CorpusError
 from metro.evaluation.benchmark import load_benchmark
-
-if find_spec("stable_worldmodel") is None:
-    pytest.skip("needs the swm extra", allow_module_level=True)
-
-import h5py
-
 from metro.integrations import corpora
-from metro.integrations.compat import import_swm
 from metro.integrations.corpora import open_corpus
 from metro.integrations.recording.record import record
-
-LENGTHS = np.array([4, 3, 5])
 
 
 @pytest.fixture(scope="module")
@@ -29,41 +20,6 @@ def recorded(tmp_path_factory):
     tworoom = load_benchmark("tworoom")
     record(tworoom, path, episodes=3, image_size=32, steps=6)
     return path
-
-
-@pytest.fixture
-def columns():
-    """Arrays as anybody may have them."""
-    rng = np.random.default_rng(0)
-    return {
-        "pixels": rng.integers(0, 255, (12, 8, 8, 3)).astype(np.uint8),
-        "action": rng.normal(size=(12, 2)).astype(np.float32),
-        "proprio": rng.normal(size=(12, 2)),
-        "ep_len": LENGTHS,
-        "ep_offset": np.array([0, 4, 7]),
-    }
-
-
-def write(path, columns):
-    """Write columns to an HDF5 file as somebody else would."""
-    with h5py.File(path, "w") as file:
-        for name, values in columns.items():
-            file[name] = values
-    return path
-
-
-def same(corpus, columns):
-    """Return whether a corpus gives these columns back."""
-    starts = np.cumsum(LENGTHS) - LENGTHS
-    return (
-        np.array_equal(corpus.lengths, LENGTHS)
-        and np.array_equal(corpus.offsets, starts)
-        and all(
-            np.array_equal(corpus.frames(e), columns["pixels"][first : first + length])
-            for e, (first, length) in enumerate(zip(starts, LENGTHS, strict=True))
-        )
-        and np.array_equal(corpus.column("action"), columns["action"])
-    )
 
 
 def test_our_own_recording(recorded):
@@ -124,32 +80,6 @@ def test_one_array_of_pixels_needs_a_length(columns, tmp_path):
         open_corpus(path, episode_lengths=5)
     with open_corpus(path, episode_lengths=6) as corpus:
         np.testing.assert_array_equal(corpus.frames(1), columns["pixels"][6:])
-
-
-@pytest.mark.parametrize(("kind", "name"), [("lance", "x.lance"), ("folder", "x")])
-def test_what_swm_writes_is_read_through_it(kind, name, columns, tmp_path):
-    """Frames as it stores them, in JPEG."""
-    swm = import_swm()
-    episodes = [
-        {
-            column: list(columns[column][first : first + length])
-            for column in ("pixels", "action", "proprio")
-        }
-        for first, length in zip(np.cumsum(LENGTHS) - LENGTHS, LENGTHS, strict=True)
-    ]
-    with swm.data.get_format(kind).open_writer(tmp_path / name) as writer:
-        writer.write_episodes(iter(episodes))
-    import warnings
-
-    with warnings.catch_warnings():
-        warnings.filterwarnings("ignore", message="The given buffer is not writable")
-        with open_corpus(tmp_path / name) as corpus:
-            np.testing.assert_array_equal(corpus.lengths, LENGTHS)
-            assert corpus.frames(2).shape == (5, 8, 8, 3)
-            np.testing.assert_allclose(
-                corpus.column("action"), columns["action"], rtol=1e-6
-            )
-            assert len(corpus.digest) == 64
 
 
 def test_frames_are_read_by_episode_only(recorded):

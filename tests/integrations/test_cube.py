@@ -1,26 +1,13 @@
 """The Cube world does what swm's environment does, without its waits."""
 
-import os
-import sys
-
 import numpy as np
 import pytest
 
+from integrations.world_makers import world_fixture
 from metro.evaluation.benchmark import load_benchmark
 from metro.integrations.worlds import open_world
 
-if sys.platform == "linux":
-    os.environ.setdefault("MUJOCO_GL", "egl")  # read when mujoco is imported
-
-pytest.importorskip("mujoco")
-pytest.importorskip("ogbench")
-
-
-@pytest.fixture(scope="module")
-def world():
-    world = open_world(load_benchmark("cube"), image_size=32, rendering="fast")
-    yield world
-    world.close()
+world = world_fixture("cube", image_size=32, rendering="fast")
 
 
 def play(world, seed, steps=12):

@@ -1,13 +1,11 @@
 """What moves the arm while Cube is recorded."""
 
 # ruff: noqa: NPY002 - OGBench draws from NumPy's global numbers
-import os
-import sys
 
 import numpy as np
 import pytest
 
-from metro.evaluation.benchmark import load_benchmark
+from integrations.world_makers import world_fixture
 from metro.integrations.recording.cube import (
     OffExpert,
     OffExpertMixture,
@@ -21,20 +19,8 @@ from metro.integrations.recording.errands import (
     grasp_errand,
     push_errand,
 )
-from metro.integrations.worlds import open_world
 
-if sys.platform == "linux":
-    os.environ.setdefault("MUJOCO_GL", "egl")  # read when mujoco is imported
-
-pytest.importorskip("mujoco")
-pytest.importorskip("ogbench")
-
-
-@pytest.fixture(scope="module")
-def world():
-    world = open_world(load_benchmark("cube"), image_size=32, rendering="fast")
-    yield world
-    world.close()
+world = world_fixture("cube", image_size=32, rendering="fast")
 
 
 def play(world, collector, episode, steps=60):

@@ -1,14 +1,9 @@
 """The doctor: one finding a check, and no check that takes the others with it."""
 
-from importlib.util import find_spec
-
 import pytest
 
 from metro.integrations import doctor
 from metro.integrations.doctor import CHECKS, Finding, examine
-
-if find_spec("stable_worldmodel") is None:
-    pytest.skip("needs the swm extra", allow_module_level=True)
 
 
 def test_everything_of_the_issue_is_looked_at():
@@ -44,10 +39,14 @@ def test_a_failure_is_a_finding_with_a_cure(monkeypatch):
 
 
 def test_a_check_that_hangs_is_given_up():
-    """After its time limit."""
+    """After its time limit; the machine may only be busy."""
     finding = examine(["python"], time_limit=0.001)[0]
     assert finding == Finding(
-        "python", False, "no answer within 0.001 s", "Install Python 3.11 or newer."
+        "python",
+        False,
+        "no answer within 0.001 s",
+        "Try again when the machine is less busy. If it hangs again: "
+        "Install Python 3.11 or newer.",
     )
 
 

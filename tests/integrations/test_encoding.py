@@ -1,6 +1,7 @@
 """Laws of `metro.integrations.encoding`."""
 
 import re
+import threading
 
 import numpy as np
 import pytest
@@ -10,7 +11,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 import metro
 from integrations.model_makers import make_footage, make_model
 from metro.errors import CorpusError, StorageError
-from metro.integrations import encoding
+from metro.integrations import latent_parts
 from metro.integrations.corpora import open_corpus
 from metro.integrations.encoding import encode_corpus
 from metro.integrations.models.speed import choose_device, encoder_flops, measure_peak
@@ -65,6 +66,44 @@ def test_latents_say_where_they_come_from(corpus, model, tmp_path):
     assert provenance["rendering"] == "stock"
 
 
+def test_threads_take_whole_episodes(corpus, model, tmp_path, monkeypatch):
+    """They do not share one; their number is restored, and decides no byte."""
+    encode, used = type(model).encode, []
+
+    def watch(self, frames):
+        used.append((torch.get_num_threads(), threading.get_ident()))
+        return encode(self, frames)
+
+    monkeypatch.setattr(type(model), "encode", watch)
+    before, digests = torch.get_num_threads(), set()
+    try:
+        for threads in (1, 3):
+            torch.set_num_threads(threads)
+            result = encode_corpus(corpus, model, tmp_path / f"{threads}.latents")
+            digests.add(result.latents.digest)
+            assert torch.get_num_threads() == threads
+    finally:
+        torch.set_num_threads(before)
+    assert {threads for threads, _ in used} == {1}
+    assert threading.get_ident() not in {thread for _, thread in used}
+    assert len(digests) == 1
+
+
+def test_models_of_others_are_called_from_this_thread_only(corpus, tmp_path):
+    """One episode at a time: they need not stand more."""
+
+    class Own:
+        digest, rendering, image_size, action_size = "own", "stock", 16, 2
+
+        def encode(self, frames):
+            assert threading.current_thread() is threading.main_thread()
+            return frames.reshape(len(frames), -1)[:, :4].astype(np.float32)
+
+    result = encode_corpus(corpus, Own(), tmp_path / "own.latents")
+    assert result.latents.z.shape == (360, 4)
+    assert result.share_of_peak is None
+
+
 def test_interrupted_encoding_goes_on(corpus, model, tmp_path, monkeypatch):
     """What was encoded before Ctrl-C is not encoded again; the bytes are the same."""
     whole = encode_corpus(corpus, model, tmp_path / "whole.latents").latents
@@ -106,7 +145,7 @@ def test_parts_of_another_model_are_thrown_away(corpus, model, tmp_path):
 
 def test_parts_are_written_every_few_seconds(corpus, model, tmp_path, monkeypatch):
     """A kill loses little: parts are on disk before the end."""
-    monkeypatch.setattr(encoding, "_EVERY_SECONDS", 0.0)
+    monkeypatch.setattr(latent_parts, "_EVERY_SECONDS", 0.0)
     counts = []
     parts = tmp_path / "dots.latents.parts"
     encode_corpus(

@@ -1,17 +1,11 @@
 """The fast camera shows what is there, and coarse meshes keep their shape."""
 
-import os
-import sys
-
+import mujoco
 import numpy as np
 import pytest
 
-if sys.platform == "linux":
-    os.environ.setdefault("MUJOCO_GL", "egl")  # read when mujoco is imported
-
-mujoco = pytest.importorskip("mujoco")
-decimating = pytest.importorskip("metro.integrations.worlds.decimate")
-fast_camera = pytest.importorskip("metro.integrations.worlds.fast_camera")
+from metro.integrations.worlds import decimate as decimating
+from metro.integrations.worlds import fast_camera
 
 SCENE = """
 <mujoco>

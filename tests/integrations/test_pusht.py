@@ -3,27 +3,16 @@
 import numpy as np
 import pytest
 
+from integrations.world_makers import world_fixture
 from metro.evaluation.benchmark import load_benchmark
-from metro.integrations.worlds import open_world
+from metro.integrations.worlds import open_world, pusht
 from metro.integrations.worlds.environments import make_environment
 from metro.integrations.worlds.pictures import shrink
 from metro.integrations.worlds.variations import quiet_spaces
 
-pusht = pytest.importorskip("metro.integrations.worlds.pusht", exc_type=ImportError)
+world = world_fixture("pusht", image_size=64)
 
-
-@pytest.fixture(scope="module")
-def world():
-    world = open_world(load_benchmark("pusht"), image_size=64)
-    yield world
-    world.close()
-
-
-@pytest.fixture(scope="module")
-def fast_world():
-    world = open_world(load_benchmark("pusht"), image_size=64, rendering="fast")
-    yield world
-    world.close()
+fast_world = world_fixture("pusht", image_size=64, rendering="fast")
 
 
 def wander(world, seed, steps=15):

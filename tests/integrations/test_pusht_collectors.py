@@ -5,22 +5,14 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 
-from metro.evaluation.benchmark import load_benchmark
-from metro.integrations.worlds import open_world
-
-pytest.importorskip("pymunk")
-pushes = pytest.importorskip("metro.integrations.recording.pushes")
-pusht = pytest.importorskip("metro.integrations.recording.pusht")
+from integrations.world_makers import world_fixture
+from metro.integrations.recording import pushes, pusht
 
 POSE = np.array([256.0, 200.0, 0.0])
 """The T upright: bar from (196, 200) to (316, 230), stem down to y = 320."""
 
 
-@pytest.fixture(scope="module")
-def world():
-    world = open_world(load_benchmark("pusht"), image_size=32, rendering="fast")
-    yield world
-    world.close()
+world = world_fixture("pusht", image_size=32, rendering="fast")
 
 
 def play(world, collector, episode, steps=100):

@@ -6,21 +6,15 @@ import signal
 import subprocess
 import sys
 import time
-from importlib.util import find_spec
 from queue import Queue
 from types import SimpleNamespace
 
+import h5py
 import numpy as np
 import pytest
 
 from metro.errors import BenchmarkError, MetroError, StorageError, WorldError
 from metro.evaluation.benchmark import evaluation_calls, load_benchmark
-
-if find_spec("stable_worldmodel") is None:
-    pytest.skip("needs the swm extra", allow_module_level=True)
-
-import h5py
-
 from metro.integrations.compat import import_swm
 from metro.integrations.recording import record as module
 from metro.integrations.recording import workers

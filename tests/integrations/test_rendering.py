@@ -3,7 +3,6 @@
 import os
 import re
 import subprocess
-from importlib.util import find_spec
 from types import SimpleNamespace
 
 import pytest
@@ -19,9 +18,6 @@ from metro.integrations.rendering import (
     find_renderer,
     probe,
 )
-
-if find_spec("mujoco") is None:
-    pytest.skip("needs the swm extra", allow_module_level=True)
 
 VARIABLES = ("MUJOCO_GL", "PYOPENGL_PLATFORM", "SDL_VIDEODRIVER", "DISPLAY")
 

@@ -2,17 +2,12 @@
 
 import re
 from dataclasses import replace
-from importlib.util import find_spec
 
 import numpy as np
 import pytest
 
 from metro.errors import WorldError
 from metro.evaluation.benchmark import load_benchmark
-
-if find_spec("stable_worldmodel") is None:
-    pytest.skip("needs the swm extra", allow_module_level=True)
-
 from metro.integrations.recording import make_collector
 from metro.integrations.worlds import open_world
 

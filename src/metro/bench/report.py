@@ -3,7 +3,7 @@
 import json
 import os
 import platform
-import sys
+import shlex
 from collections.abc import Sequence
 from importlib.metadata import distributions
 from pathlib import Path
@@ -24,7 +24,7 @@ def render(rows: Sequence[Row]) -> str:
 def write_report(rows: Sequence[Row], settings: dict[str, Any], output: Path) -> None:
     """Write ``<output>.json`` and ``<output>.md``."""
     report = {
-        "command": sys.argv,
+        "command": command(settings, output),
         "settings": settings,
         "commit": commit(),
         "machine": machine(),
@@ -35,6 +35,15 @@ def write_report(rows: Sequence[Row], settings: dict[str, Any], output: Path) ->
     text = json.dumps(report, indent=1, ensure_ascii=False) + "\n"
     output.with_name(output.name + ".json").write_text(text, encoding="utf-8")
     output.with_name(output.name + ".md").write_text(render(rows), encoding="utf-8")
+
+
+def command(settings: dict[str, Any], output: Path) -> str:
+    """Return the line that runs these settings again, paths reduced to file names."""
+    data = ("latents",) if "latents" in settings else ("state_dim", "noise")
+    words = ["metro", "bench", *settings["kinds"]]
+    for name in ("num_frames", *data, "seed", "threads"):
+        words += [f"--{name.replace('_', '-')}", str(settings[name])]
+    return shlex.join([*words, "-o", output.name])
 
 
 def machine() -> dict[str, Any]:

@@ -94,6 +94,15 @@ def train(
         str,
         typer.Option(help="Learn the true state too: none, warmup or throughout."),
     ] = "none",
+    pixel_head: Annotated[
+        str, typer.Option(help="Learn to draw a thumbnail too, likewise.")
+    ] = "none",
+    batch_size: Annotated[
+        int | None, typer.Option(help="Clips in a step; the preset's if not given.")
+    ] = None,
+    learning_rate: Annotated[
+        float | None, typer.Option(help="Its peak; the preset's if not given.")
+    ] = None,
     init: Annotated[
         str | None, typer.Option(help="A model to go on from (fine-tuning).")
     ] = None,
@@ -109,16 +118,24 @@ def train(
     from metro.display import progress_bar
     from metro.evaluation.benchmark import load_benchmark
     from metro.integrations.corpora import open_corpus
+    from metro.integrations.models.footage import cache_pixels
     from metro.integrations.models.recipes import Recipe, paper_recipe
     from metro.integrations.models.runs import train_on_corpus
 
-    with open_corpus(corpus) as recording:
-        recording.require(load_benchmark(benchmark))
     published = preset == "paper"
     recipe = paper_recipe(family, steps=steps) if published else Recipe(family, steps)
-    recipe = replace(recipe, state_head=state_head, threads=threads)
-    if seed is not None:
-        recipe = replace(recipe, seed=seed)
+    recipe = replace(
+        recipe,
+        state_head=state_head,
+        pixel_head=pixel_head,
+        batch_size=recipe.batch_size if batch_size is None else batch_size,
+        learning_rate=recipe.learning_rate if learning_rate is None else learning_rate,
+        seed=recipe.seed if seed is None else seed,
+        threads=threads,
+    )
+    with open_corpus(corpus) as recording, progress_bar("Reading frames") as progress:
+        recording.require(load_benchmark(benchmark))
+        cache_pixels(recording, progress=progress)
     with progress_bar(f"Training {family}") as progress:
         run = train_on_corpus(
             corpus, output, recipe=recipe, preset=preset, init=init, progress=progress

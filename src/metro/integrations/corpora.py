@@ -1,8 +1,8 @@
 """Recordings on disk, read episode by episode whatever their format.
 
-HDF5 in the released layout is read directly; ``.npz`` and ``.npy`` arrays too; all else
-that ``stable_worldmodel.data.load_dataset`` opens (Lance, folders, videos, LeRobot)
-through it.
+HDF5 in the released layout is read directly; ``.npz`` and ``.npy`` arrays and folders
+of videos too; all else that ``stable_worldmodel.data.load_dataset`` opens (Lance,
+folders of pictures, LeRobot) through it.
 """
 
 import hashlib

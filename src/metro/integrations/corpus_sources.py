@@ -1,9 +1,9 @@
 """The formats that a corpus may be stored in, each behind the same few methods."""
 
-import json
 from collections.abc import Mapping
-from contextlib import suppress
 from pathlib import Path
+from platform import python_version
+from threading import Lock
 from typing import Any, Protocol
 from zipfile import BadZipFile
 
@@ -11,14 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metro.errors import CorpusError, MissingExtra
-from metro.integrations.recording.released import SETTINGS
+from metro.integrations.hdf5_source import AGAIN, LENGTHS, OFFSETS, Hdf5Source
+from metro.integrations.video_source import VideoSource, is_video_folder
 
-LENGTHS, OFFSETS = "ep_len", "ep_offset"
-
-_READER_ERRORS = (OSError, ValueError, KeyError, TypeError, RuntimeError, ImportError)
+_READER_ERRORS = (OSError, ValueError, KeyError, TypeError, RuntimeError)
 """What the readers of swm, and the libraries beneath them, raise at damage."""
-
-_AGAIN = "It may be half written: record it or fetch it again."
 
 
 class Source(Protocol):
@@ -59,59 +56,9 @@ def open_source(path: str, episode_lengths: int | None) -> Source:
         return ArraySource(place, episode_lengths)
     if place is not None and (place / "pixels.npy").is_file():
         return ArraySource(place, episode_lengths)
+    if place is not None and is_video_folder(place):
+        return VideoSource(place)
     return SwmSource(path if place is None else str(place.resolve()))
-
-
-class Hdf5Source:
-    """A file in the released layout, read with h5py."""
-
-    def __init__(self, place: Path) -> None:
-        try:
-            import h5py
-        except ImportError as error:
-            raise MissingExtra(
-                f'Reading {place} needs the "h5" extra: pip install "metro-wm[h5]"'
-            ) from error
-        with suppress(ImportError):  # released files are compressed with its filters
-            import hdf5plugin  # noqa: F401
-        try:
-            self._file = h5py.File(place, "r")
-        except OSError as error:
-            raise CorpusError(f"{place} cannot be read: {error}. {_AGAIN}") from error
-        columns = {
-            name: item
-            for name, item in self._file.items()
-            if isinstance(item, h5py.Dataset)
-        }
-        if LENGTHS not in columns or OFFSETS not in columns:
-            self._file.close()
-            raise CorpusError(
-                f"{place} is no corpus: it has no {LENGTHS} and {OFFSETS}, only "
-                f"{', '.join(columns) or 'nothing'}."
-            )
-        self.lengths, self.offsets = columns.pop(LENGTHS)[:], columns.pop(OFFSETS)[:]
-        self.shapes = {name: item.shape for name, item in columns.items()}
-        self.settings = json.loads(self._file.attrs.get(SETTINGS, "{}"))
-        self._place = place
-
-    def read(self, name: str) -> NDArray[Any]:
-        """Return all rows of a column."""
-        return np.asarray(self._file[name][:])
-
-    def read_frames(self, episode: int, count: int | None = None) -> NDArray[np.uint8]:
-        """Return the first ``count`` frames of an episode, all if None."""
-        first = int(self.offsets[episode])
-        last = first + int(self.lengths[episode] if count is None else count)
-        try:
-            return np.asarray(self._file["pixels"][first:last], np.uint8)
-        except OSError as error:
-            raise CorpusError(
-                f"{self._place} cannot be read: {error}. {_AGAIN}"
-            ) from error
-
-    def close(self) -> None:
-        """Close the file."""
-        self._file.close()
 
 
 class ArraySource:
@@ -126,7 +73,7 @@ class ArraySource:
         try:
             arrays = _load_arrays(place)
         except (OSError, ValueError, EOFError, BadZipFile) as error:
-            raise CorpusError(f"{place} cannot be read: {error}. {_AGAIN}") from error
+            raise CorpusError(f"{place} cannot be read: {error}. {AGAIN}") from error
         rows = len(next(iter(arrays.values()))) if arrays else 0
         self.lengths = self._find_lengths(place, arrays, rows, episode_lengths)
         self.offsets = np.cumsum(self.lengths) - self.lengths
@@ -175,11 +122,14 @@ class SwmSource:
         from metro.integrations.compat import import_swm
 
         swm = import_swm()
+        self._lock = Lock()  # encoding reads from several threads
         try:
             self._dataset = swm.data.load_dataset(name)
             self.lengths = np.asarray(self._dataset.lengths)
             self.offsets = np.asarray(self._dataset.offsets)
             self.shapes = self._find_shapes()
+        except ImportError as error:
+            raise MissingExtra(_what_is_missing(name, error)) from error
         except _READER_ERRORS as error:
             raise CorpusError(
                 f"{name} cannot be opened as a corpus: {type(error).__name__}: {error}"
@@ -206,13 +156,25 @@ class SwmSource:
     def read_frames(self, episode: int, count: int | None = None) -> NDArray[np.uint8]:
         """Return the first ``count`` frames of an episode, all if None."""
         length = int(self.lengths[episode] if count is None else count)
-        rows = self._dataset.load_chunk([episode], [0], [length])[0]
+        with self._lock:
+            rows = self._dataset.load_chunk([episode], [0], [length])[0]
         frames = rows["pixels"].permute(0, 2, 3, 1).contiguous().numpy()
+        if np.issubdtype(frames.dtype, np.floating):  # LeRobot's are in [0, 1]
+            frames = np.rint(255 * frames)
         return np.asarray(frames, np.uint8)
 
     def close(self) -> None:
         """Let go of the reader."""
         del self._dataset
+
+
+def _what_is_missing(name: str, error: ImportError) -> str:
+    if name.startswith("lerobot://"):
+        return (
+            f"{name} needs the lerobot library, on Python 3.12 or newer (this is "
+            f"{python_version()}): pip install lerobot"
+        )
+    return f"{name} needs a library that is not installed: {error}"
 
 
 def _locate(path: str) -> Path | None:

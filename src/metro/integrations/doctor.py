@@ -16,7 +16,7 @@ from pathlib import Path
 from metro.types import Progress
 
 _TIME_LIMIT = 120.0
-"""Seconds for one check; the slowest takes ten."""
+"""Seconds for one check; the slowest takes ten, and a minute on a busy machine."""
 
 _FREE_BYTES = 2e9
 """What a corpus for a small model, its latents and its graph need together."""
@@ -80,7 +80,8 @@ def _run(name: str, time_limit: float) -> Finding:
             timeout=time_limit,
         )
     except subprocess.TimeoutExpired:
-        return Finding(name, False, f"no answer within {time_limit:g} s", cure)
+        patience = f"Try again when the machine is less busy. If it hangs again: {cure}"
+        return Finding(name, False, f"no answer within {time_limit:g} s", patience)
     lines = (ran.stderr if ran.returncode else ran.stdout).strip().splitlines()
     detail = lines[-1] if lines else f"it died with exit code {ran.returncode}"
     if ran.returncode:

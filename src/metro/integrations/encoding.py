@@ -1,21 +1,20 @@
 """A corpus through a frozen model: latents on disk, resumable, with provenance."""
 
-import json
-import os
-import shutil
 import time
-from collections.abc import Iterator
-from concurrent.futures import ThreadPoolExecutor
+from collections import deque
+from collections.abc import Callable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
+import torch
 
 from metro._places import require_writable
 from metro.errors import CorpusError
 from metro.integrations.corpora import Corpus
+from metro.integrations.latent_parts import LatentParts
 from metro.integrations.models.frozen import FrozenModel
 from metro.integrations.models.memory import keep_freed_memory
 from metro.integrations.models.speed import choose_device, encoder_flops, measure_peak
@@ -23,7 +22,7 @@ from metro.latents import Latents, offsets_from_lengths
 from metro.storage import save
 from metro.types import Progress, Rows, WorldModel
 
-_EVERY_SECONDS = 10.0
+Done = TypeVar("Done")
 
 
 @dataclass(frozen=True)
@@ -75,7 +74,7 @@ def encode_corpus(
     chosen = choose_device(device)
     if isinstance(model, FrozenModel):
         model.to(chosen)
-    parts = _Parts(
+    parts = LatentParts(
         Path(f"{path}.parts"), {"model": model.digest, "corpus": corpus.digest}
     )
     started, before = time.monotonic(), parts.num_rows
@@ -145,80 +144,56 @@ def _share_of_peak(model: WorldModel, frames_per_second: float) -> float | None:
 
 
 def _encode_rest(
-    corpus: Corpus, model: WorldModel, parts: "_Parts", progress: Progress | None
+    corpus: Corpus, model: WorldModel, parts: LatentParts, progress: Progress | None
 ) -> None:
-    """Encode from the first episode that is not done; the next is read meanwhile."""
-    done = int(np.searchsorted(corpus.offsets, parts.num_rows))
-    with ThreadPoolExecutor(1) as reader, parts:
-        for frames in _read_ahead(corpus, done, reader):
-            parts.add(model.encode(frames))
+    """Encode from the first episode that is not done, others being under way."""
+    first = int(np.searchsorted(corpus.offsets, parts.num_rows))
+    episodes = range(first, corpus.num_episodes)
+    with parts:
+        for z in _latents(corpus, model, episodes):
+            parts.add(z)
             if progress is not None:
                 progress(parts.num_rows, corpus.num_frames)
 
 
-def _read_ahead(
-    corpus: Corpus, first: int, reader: ThreadPoolExecutor
-) -> Iterator[NDArray[np.uint8]]:
-    """Yield the frames of every episode from ``first`` on."""
-    if first >= corpus.num_episodes:
-        return
-    following = reader.submit(corpus.frames, first)
-    for episode in range(first, corpus.num_episodes):
-        frames = following.result()
-        if episode + 1 < corpus.num_episodes:
-            following = reader.submit(corpus.frames, episode + 1)
-        yield frames
+def _latents(corpus: Corpus, model: WorldModel, episodes: range) -> Iterator[Rows]:
+    """Yield the latents of every episode.
 
-
-class _Parts:
-    """Latents of finished episodes in a directory, a file for every ten seconds.
-
-    Used as a context, it writes what waits when the block is left, however it is left.
-
-    Args:
-        directory: Made when the first part is written.
-        key: What the latents depend on; parts of another key are thrown away.
+    On a CPU each of torch's threads takes whole episodes. Sharing the small products of
+    one episode they would wait for each other, most of the time on a busy machine, and
+    rounding could depend on their number. Elsewhere the next episode is read while
+    one is encoded.
     """
+    if not isinstance(model, FrozenModel) or model.device.type != "cpu":
+        with ThreadPoolExecutor(1) as reader:
+            for frames in _in_order(reader, corpus.frames, episodes, 1):
+                yield model.encode(frames)
+        return
+    threads = torch.get_num_threads()
+    try:
+        with ThreadPoolExecutor(threads, initializer=_use_one_thread) as workers:
+            yield from _in_order(
+                workers,
+                lambda episode: model.encode(corpus.frames(episode)),
+                episodes,
+                2 * threads,
+            )
+    finally:
+        torch.set_num_threads(threads)
 
-    def __init__(self, directory: Path, key: dict[str, str]) -> None:
-        self._directory, self._key = directory, json.dumps(key, sort_keys=True)
-        note = directory / "key.json"
-        if directory.exists() and (not note.exists() or note.read_text() != self._key):
-            shutil.rmtree(directory)
-        self._written = [np.load(file) for file in sorted(directory.glob("part-*.npy"))]
-        self._waiting: list[Rows] = []
-        self.num_rows = sum(len(part) for part in self._written)
-        self._last = time.monotonic()
 
-    def __enter__(self) -> None:
-        return None
+def _use_one_thread() -> None:
+    torch.set_num_threads(1)
 
-    def __exit__(self, *_: object) -> None:
-        self._flush()
 
-    def add(self, z: Rows) -> None:
-        """Take the latents of the next episode; write those that wait if it is time."""
-        self._waiting.append(z)
-        self.num_rows += len(z)
-        if time.monotonic() - self._last > _EVERY_SECONDS:
-            self._flush()
-
-    def rows(self) -> Rows:
-        """Return all latents, ``[N, D]``."""
-        return np.concatenate([*self._written, *self._waiting])
-
-    def remove(self) -> None:
-        """Delete the directory: the latents are written."""
-        shutil.rmtree(self._directory, ignore_errors=True)
-
-    def _flush(self) -> None:
-        if not self._waiting:
-            return
-        self._directory.mkdir(parents=True, exist_ok=True)
-        (self._directory / "key.json").write_text(self._key)
-        part = np.concatenate(self._waiting)
-        unfinished = self._directory / "unfinished.npy"
-        np.save(unfinished, part)
-        os.replace(unfinished, self._directory / f"part-{len(self._written):06d}.npy")
-        self._written.append(part)
-        self._waiting, self._last = [], time.monotonic()
+def _in_order(
+    pool: ThreadPoolExecutor, work: Callable[[int], Done], items: range, ahead: int
+) -> Iterator[Done]:
+    """Yield ``work`` of every item, that of the next few being under way."""
+    waiting: deque[Future[Done]] = deque()
+    for item in items:
+        waiting.append(pool.submit(work, item))
+        if len(waiting) > ahead:
+            yield waiting.popleft().result()
+    while waiting:
+        yield waiting.popleft().result()

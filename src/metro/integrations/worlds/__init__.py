@@ -1,7 +1,9 @@
 """The worlds of the benchmarks: swm's environments behind one protocol."""
 
+import atexit
 from importlib import import_module
 from typing import cast
+from weakref import WeakSet
 
 from metro.errors import WorldError
 from metro.evaluation.benchmark import Benchmark
@@ -16,6 +18,8 @@ _CLASSES = {
     "cube": "Cube",
 }
 """The class of each benchmark, in the module of this package that has its name."""
+
+_opened: "WeakSet[World]" = WeakSet()
 
 
 def open_world(
@@ -34,6 +38,7 @@ def open_world(
     module = import_module(f"{__name__}.{benchmark.name}")
     world_class = getattr(module, _CLASSES[benchmark.name])
     made = world_class(benchmark, image_size=image_size, rendering=rendering)
+    _close_at_exit(made)
     return cast(World, made)
 
 
@@ -54,3 +59,19 @@ def check_drawing(benchmark: Benchmark, image_size: int, rendering: str) -> None
             f"image_size must be 8 to 224 pixels, got {image_size}. "
             f"Released models take 224, small ones 64."
         )
+
+
+def _close_at_exit(world: World) -> None:
+    """Close the world before MuJoCo's own exit, which ends what it is drawn with.
+
+    Drawing contexts that are still there then complain on stderr. What was registered
+    last is called first, and MuJoCo registers when the first context is made.
+    """
+    _opened.add(world)
+    atexit.unregister(_close_opened)
+    atexit.register(_close_opened)
+
+
+def _close_opened() -> None:
+    for world in list(_opened):
+        world.close()

@@ -68,6 +68,7 @@ class Cube:
             self.env.reset(seed=0)
         self._model, self._state = self.env.model, self.env.data
         self._fast = None if rendering == "stock" else _Drawing(self._model, image_size)
+        self.draw()  # the drawing context is made now: see `worlds._close_at_exit`
 
     def reset(self, seed: int) -> None:
         """Put the cube at a random place, the arm above the middle, turned randomly.

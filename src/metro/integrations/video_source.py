@@ -1,0 +1,75 @@
+"""Folders of videos as stable_worldmodel 0.1.1 writes them, read with OpenCV.
+
+Its own reader looks for frames in a column called ``video``, its writer and every
+environment call them ``pixels``; and it needs decord, which many systems lack.
+"""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metro.errors import CorpusError
+from metro.integrations.hdf5_source import LENGTHS, OFFSETS
+
+
+def is_video_folder(place: Path) -> bool:
+    """Return whether there is a video an episode, ``pixels/ep_0.mp4`` and so on."""
+    lengths, video = place / f"{LENGTHS}.npz", place / "pixels" / "ep_0.mp4"
+    return lengths.is_file() and video.is_file()
+
+
+class VideoSource:
+    """An ``.npz`` a column, and for pixels an ``.mp4`` an episode."""
+
+    settings: Mapping[str, Any] = {}
+
+    def __init__(self, place: Path) -> None:
+        self._place = place
+        arrays = {file.stem: _load(file) for file in sorted(place.glob("*.npz"))}
+        self.lengths = np.asarray(arrays.pop(LENGTHS), np.int64)
+        starts = np.cumsum(self.lengths) - self.lengths
+        self.offsets = np.asarray(arrays.pop(OFFSETS, starts), np.int64)
+        self._arrays = arrays
+        self.shapes = {name: array.shape for name, array in arrays.items()}
+        frame = self.read_frames(0, 1)[0]
+        self.shapes["pixels"] = (int(self.lengths.sum()), *frame.shape)
+
+    def read(self, name: str) -> NDArray[Any]:
+        """Return all rows of a column."""
+        return self._arrays[name]
+
+    def read_frames(self, episode: int, count: int | None = None) -> NDArray[np.uint8]:
+        """Return the first ``count`` frames of an episode, all if None."""
+        import cv2
+
+        file = self._place / "pixels" / f"ep_{episode}.mp4"
+        wanted = int(self.lengths[episode] if count is None else count)
+        video = cv2.VideoCapture(str(file))
+        try:
+            read = [video.read() for _ in range(wanted)]
+        finally:
+            video.release()
+        frames = [frame for was_there, frame in read if was_there]
+        if len(frames) < wanted:
+            raise CorpusError(
+                f"{file} has {len(frames)} frames that can be read, its episode has "
+                f"{wanted}. Record it or fetch it again."
+            )
+        return np.stack([cv2.cvtColor(frame, cv2.COLOR_BGR2RGB) for frame in frames])
+
+    def close(self) -> None:
+        """Let go of the arrays."""
+        self._arrays = {}
+
+
+def _load(file: Path) -> NDArray[Any]:
+    try:
+        with np.load(file, allow_pickle=False) as archive:
+            return np.asarray(archive["arr_0"])
+    except (OSError, ValueError, KeyError) as error:
+        raise CorpusError(
+            f"{file} cannot be read: {error}. Record it or fetch it again."
+        ) from error

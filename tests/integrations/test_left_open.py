@@ -1,0 +1,31 @@
+"""Worlds that nobody closes, and worlds that are closed twice."""
+
+import subprocess
+import sys
+
+import pytest
+
+PROGRAM = """
+from metro.evaluation.benchmark import load_benchmark
+from metro.integrations.worlds import open_world
+worlds = []
+for rendering in ("stock", "fast"):
+    worlds.append(open_world(load_benchmark({name!r}), rendering=rendering))
+    worlds[-1].draw()
+worlds[1].close()
+worlds[1].close()
+print("open")
+"""
+
+
+@pytest.mark.parametrize("name", ["reacher", "cube"])
+def test_a_world_left_open_leaves_in_silence(name):
+    """MuJoCo's drawing contexts complain if they outlive their display."""
+    ran = subprocess.run(
+        [sys.executable, "-W", "ignore", "-c", PROGRAM.format(name=name)],
+        capture_output=True,
+        text=True,
+    )
+    assert (ran.stdout, ran.returncode) == ("open\n", 0), ran.stderr
+    assert "__del__" not in ran.stderr
+    assert "Traceback" not in ran.stderr

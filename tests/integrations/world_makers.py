@@ -1,0 +1,18 @@
+"""Worlds that tests of `metro.integrations` share."""
+
+import pytest
+
+from metro.evaluation.benchmark import load_benchmark
+from metro.integrations.worlds import open_world
+
+
+def world_fixture(name, **settings):
+    """Return a fixture: one world for all tests of a file, closed after them."""
+
+    @pytest.fixture(scope="module")
+    def world():
+        opened = open_world(load_benchmark(name), **settings)
+        yield opened
+        opened.close()
+
+    return world
