@@ -1,6 +1,6 @@
 """The command line: one thin function a verb; results on stdout, progress on stderr."""
 
-from metro.cli import evaluation, graphs, measuring, worlds
+from metro.cli import evaluation, graphs, macro, measuring, worlds
 from metro.cli.running import app, main
 
-__all__ = ["app", "evaluation", "graphs", "main", "measuring", "worlds"]
+__all__ = ["app", "evaluation", "graphs", "macro", "main", "measuring", "worlds"]

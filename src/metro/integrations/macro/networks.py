@@ -18,6 +18,10 @@ from metro.integrations.models.unrolling import unroll
 
 _INIT_STD = 0.02
 
+_BUCKETS = (2, 4, MAX_BLOCKS)
+"""Macro actions up to these lengths are encoded together: most are much shorter than
+the longest, and padding costs as much as blocks do."""
+
 
 class MacroActionEncoder(nn.Module):
     """Up to 15 action blocks -> one latent macro action, read off a class token."""
@@ -84,10 +88,17 @@ class MacroNetwork(nn.Module):
     def encode(self, blocks: Tensor, is_padding: Tensor) -> Tensor:
         """Return ``[..., E]`` of macro actions ``[..., L, A * 5]``, padded."""
         lead = blocks.shape[:-2]
-        flat = self.latent_action_encoder(
-            blocks.flatten(0, -3), is_padding.flatten(0, -2)
-        )
-        return flat.unflatten(0, lead)
+        blocks, is_padding = blocks.flatten(0, -3), is_padding.flatten(0, -2)
+        lengths = (~is_padding).sum(dim=1)
+        rows, encoded, shorter = [], [], 0
+        for longest in _BUCKETS:
+            chosen = ((lengths > shorter) & (lengths <= longest)).nonzero()[:, 0]
+            if len(chosen):
+                rows.append(chosen)
+                cut = blocks[chosen, :longest], is_padding[chosen, :longest]
+                encoded.append(self.latent_action_encoder(*cut))
+            shorter = longest
+        return torch.cat(encoded)[torch.cat(rows).argsort()].unflatten(0, lead)
 
     def predict(self, z: Tensor, macro_actions: Tensor) -> Tensor:
         """Return ``[B, n, D]``: token i is the latent after macro action i.

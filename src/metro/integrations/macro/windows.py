@@ -3,7 +3,9 @@
 Letters: N frames, B windows, n = 4 macro steps, L action blocks of the longest one.
 """
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,11 +34,13 @@ class Trajectories:
         z: ``[N, D]`` latents of the frozen world model.
         actions: ``[N, A]`` normalised actions, 0 where none was recorded.
         lengths: ``[M]`` frames of every episode.
+        origin: Digests of corpus and latents; goes into the model's file.
     """
 
     z: NDArray[np.float32]
     actions: NDArray[np.float32]
     lengths: NDArray[np.int64]
+    origin: Mapping[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         rows = (len(self.z), len(self.actions), int(np.sum(self.lengths)))
