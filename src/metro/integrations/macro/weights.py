@@ -9,6 +9,7 @@ from typing import Any
 
 from torch import Tensor
 
+from metro.assets import asset_path, macro_asset_names
 from metro.errors import ModelError
 from metro.integrations.macro.frozen import MacroModel
 from metro.integrations.macro.networks import MacroNetwork
@@ -56,12 +57,20 @@ def save_macro(model: MacroModel, path: str | Path) -> None:
     os.replace(unfinished, path)
 
 
-def load_macro(path: str | Path) -> MacroModel:
-    """Return the macro model in a ``.safetensors`` file that `save_macro` wrote."""
-    path = Path(path)
+def load_macro(source: str | Path) -> MacroModel:
+    """Return the macro model in a file of ours, or one that comes with metro.
+
+    Args:
+        source: A ``.safetensors`` file that `save_macro` wrote, or the name of a
+            shipped macro model such as ``macro-lewm-small-tworoom``.
+    """
+    shipped = str(source) in macro_asset_names()
+    path = asset_path(str(source)) if shipped else Path(source)
     if not path.is_file():
+        known = ", ".join(macro_asset_names()) or "none"
         raise ModelError(
-            f"There is no macro model {path}. Train one: metro train-macro BENCHMARK."
+            f"There is no macro model {source}: not a file or one that comes with "
+            f"metro ({known}). Train one: metro train-macro BENCHMARK."
         )
     about, tensors = _read(path)
     if about.get("format") != FORMAT:
