@@ -24,7 +24,7 @@ from metro.integrations.macro.settings import (
     HierarchySettings,
     MacroSearch,
 )
-from metro.integrations.macro.sources import require_latents_of
+from metro.integrations.macro.sources import make_trajectories, require_latents_of
 from metro.integrations.macro.weights import load_macro
 from metro.integrations.models.loading import load_model
 from metro.integrations.recording.record import record
@@ -119,6 +119,18 @@ def test_latents_of_something_else_are_told(folder, parts, part):
     )
     with pytest.raises(ModelError, match=f"^{re.escape(message)}$"):
         require_latents_of(replace(latents, provenance=strange), corpus, model)
+
+
+def test_unknown_scaling_comes_from_the_corpus(folder, parts):
+    """A model that does not know its actions' mean and std takes the corpus'."""
+    corpus, _, _ = parts
+    model = load_model(MODEL)
+    model.action_mean = model.action_std = None
+    made = make_trajectories(load(folder / "tworoom.latents"), corpus, model)
+    recorded = ~np.isnan(corpus.column("action")).any(axis=1)
+    np.testing.assert_allclose(made.actions[recorded].mean(axis=0), 0, atol=1e-4)
+    np.testing.assert_allclose(made.actions[recorded].std(axis=0), 1, atol=1e-4)
+    assert (made.actions[~recorded] == 0).all()
 
 
 def attempts_of(hierarchy, corpus, model, queries):

@@ -85,23 +85,31 @@ class MacroSizes:
 PUBLISHED = MacroSizes()
 """As released: 122 tensors, 12.5 M parameters, beside the 303 of the frozen LeWM."""
 
-_SMALL = MacroSizes(
-    encoder_width=64, encoder_mlp=256, depth=3, heads=4, head_size=32, mlp_size=256
-)
-
 
 def macro_sizes_for(preset: str, low: Sizes) -> MacroSizes:
     """Return the sizes of a preset on top of a frozen world model's.
 
     Args:
-        preset: ``paper`` or ``small``.
+        preset: ``paper``, or ``small``: its predictor is as large as the world model's.
         low: Sizes of the world model.
     """
     if preset not in ("paper", "small"):
         raise ModelError(f"preset must be paper or small, got {preset!r}.")
-    return replace(
-        PUBLISHED if preset == "paper" else replace(_SMALL, dropout=0.0),
+    sizes = replace(
+        PUBLISHED,
         latent_size=low.latent_size,
         projector_size=low.projector_size,
         action_size=low.action_size,
+    )
+    if preset == "paper":
+        return sizes
+    return replace(
+        sizes,
+        encoder_width=64,
+        encoder_mlp=256,
+        depth=low.depth,
+        heads=low.heads,
+        head_size=low.head_size,
+        mlp_size=low.mlp_size,
+        dropout=low.dropout,
     )

@@ -20,12 +20,16 @@ def make_trajectories(
     Args:
         latents: Made by ``metro encode`` from this corpus with this model.
         corpus: The recording.
-        model: The frozen world model; knows how actions are normalised.
+        model: The frozen world model. Released ones do not know how actions are
+            normalised; they learn it from the corpus, as in the published code.
     """
     require_latents_of(latents, corpus, model)
+    actions = raw_actions(corpus)
+    if model.action_mean is None:
+        model.learn_scaling(actions)
     return Trajectories(
         np.asarray(latents.z),
-        model.normalise(raw_actions(corpus)),
+        model.normalise(actions),
         np.asarray(corpus.lengths),
         {
             "corpus": _digest(latents, "corpus") | {"name": _name(latents, "corpus")},
