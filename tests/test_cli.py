@@ -248,7 +248,7 @@ def test_out_of_memory_is_told(monkeypatch):
         cli.main()
 
 
-@pytest.mark.parametrize("verb", ["record", "train", "encode", "demo"])
+@pytest.mark.parametrize("verb", ["record", "train", "train-macro", "encode", "demo"])
 def test_missing_extras_are_told(monkeypatch, capsys, verb):
     """Verbs of worlds and models say what to install, in one line."""
     from importlib import util
@@ -260,6 +260,10 @@ def test_missing_extras_are_told(monkeypatch, capsys, verb):
     given = {
         "record": ["tworoom", "-o", "a.h5"],
         "train": ["tworoom", "--corpus", "a.h5", "-o", "a.safetensors"],
+        "train-macro": [
+            *("tworoom", "--corpus", "a.h5", "--latents", "a.latents"),
+            *("--model", "b", "-o", "a.safetensors"),
+        ],
         "encode": ["a.h5", "--model", "b", "-o", "a.latents"],
         "demo": [],
     }

@@ -1,12 +1,13 @@
 """The command line: one thin function a verb; results on stdout, progress on stderr."""
 
-from metro.cli import evaluation, graphs, measuring, reporting, worlds
+from metro.cli import evaluation, graphs, macro, measuring, reporting, worlds
 from metro.cli.running import app, main
 
 __all__ = [
     "app",
     "evaluation",
     "graphs",
+    "macro",
     "main",
     "measuring",
     "reporting",

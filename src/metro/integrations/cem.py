@@ -71,6 +71,7 @@ class CEM:
         observed: NDArray[Any],
         target: NDArray[Any],
         streams: Sequence[torch.Generator],
+        around: NDArray[Any] | None = None,
     ) -> NDArray[np.float32]:
         """Return plans ``[B, h, action_block * A]`` in normalised actions.
 
@@ -78,11 +79,14 @@ class CEM:
             observed: ``[B, D]`` present latents.
             target: ``[B, D]`` latents to reach.
             streams: B sources of random numbers; each goes on where it was.
+            around: ``[B, h, action_block * A]`` the first means; 0 if not given.
         """
         chosen = self.settings
         width = self.model.action_block * self.model.action_size
         start, end = _tensor(observed), _tensor(target)
         mean = torch.zeros(len(start), chosen.plan_blocks, width)
+        if around is not None:
+            mean = mean + _tensor(around)
         spread = torch.full_like(mean, chosen.spread)
         with torch.inference_mode():
             for _ in range(chosen.iterations):

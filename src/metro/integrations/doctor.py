@@ -130,13 +130,15 @@ def _look_at_disk() -> str:
 
 
 def _look_at_models() -> str:
+    from metro.assets import asset_names, macro_asset_names
+    from metro.integrations.macro.weights import load_macro
     from metro.integrations.models.loading import load_model
 
-    folder = Path(__file__).resolve().parents[1] / "assets"
-    files = sorted(folder.rglob("*.safetensors"))
-    for file in files:
-        load_model(file)
-    return f"{len(files)} shipped models load"
+    for name in asset_names():
+        load_model(name)
+    for name in macro_asset_names():
+        load_macro(name)
+    return f"{len(asset_names()) + len(macro_asset_names())} shipped models load"
 
 
 def _look_at_world(name: str) -> str:

@@ -1,6 +1,7 @@
 """Batch norm for evaluation: statistics of the finished weights alone."""
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 
 import torch
 from torch import nn
@@ -21,20 +22,28 @@ def calibrate(network: WorldModelNetwork, batches: Iterable[Batch]) -> None:
         network: Its weights stay; switch it to evaluation mode afterwards.
         batches: Clips to pass through it.
     """
-    network.train()
+    device = network.predictor.pos_embedding.device
+    with statistics_anew(network):
+        for batch in batches:
+            z = network.encode(torch.from_numpy(batch.pixels).to(device))
+            z = z.unflatten(0, (len(batch.blocks), -1))
+            blocks = torch.from_numpy(batch.blocks).to(device)
+            network.predict(z[:, :-1], blocks[:, :-1])
+
+
+@contextmanager
+def statistics_anew(network: nn.Module) -> Iterator[None]:
+    """Forget the statistics of all batch norms; take plain means inside the block.
+
+    Only the norms are in training mode there: dropout would disturb the means.
+    """
+    network.eval()
     norms = [module for module in network.modules() if isinstance(module, _BatchNorm)]
     momenta = [norm.momentum for norm in norms]
-    for module in network.modules():
-        if isinstance(module, nn.Dropout):
-            module.eval()
     for norm in norms:
+        norm.train()
         norm.reset_running_stats()
         norm.momentum = None  # a plain mean over all batches
-    device = network.predictor.pos_embedding.device
-    for batch in batches:
-        z = network.encode(torch.from_numpy(batch.pixels).to(device))
-        z = z.unflatten(0, (len(batch.blocks), -1))
-        blocks = torch.from_numpy(batch.blocks).to(device)
-        network.predict(z[:, :-1], blocks[:, :-1])
+    yield
     for norm, momentum in zip(norms, momenta, strict=True):
         norm.momentum = momentum

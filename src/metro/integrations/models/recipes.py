@@ -77,11 +77,7 @@ class Recipe:
 
     def rate_at(self, step: int) -> float:
         """Return the learning rate of a step: linear warm-up, then cosine to 0."""
-        rising = max(1, round(self.warmup * self.steps))
-        if step < rising:
-            return self.learning_rate * (step + 1) / rising
-        share = (step - rising) / max(1, self.steps - rising)
-        return self.learning_rate * 0.5 * (1 + math.cos(math.pi * share))
+        return warm_cosine(step, self.steps, self.learning_rate, self.warmup)
 
     def head_weights_at(self, step: int) -> dict[str, float]:
         """Return the weights of the auxiliary losses of a step, without those at 0."""
@@ -92,6 +88,15 @@ class Recipe:
             for name, mode in modes.items()
             if mode == "throughout" or (mode == "warmup" and warm)
         }
+
+
+def warm_cosine(step: int, steps: int, peak: float, warmup: float) -> float:
+    """Return the rate of a step: linear to its peak, then cosine to 0."""
+    rising = max(1, round(warmup * steps))
+    if step < rising:
+        return peak * (step + 1) / rising
+    share = (step - rising) / max(1, steps - rising)
+    return peak * 0.5 * (1 + math.cos(math.pi * share))
 
 
 def paper_recipe(family: str, *, steps: int) -> Recipe:

@@ -7,19 +7,43 @@ context, so that is computed once; and of the last block only the last token is 
 Letters: B sequences, T blocks of actions, n tokens, D latent size.
 """
 
-from typing import cast
+from typing import Any, Protocol
 
 import torch
 from torch import Tensor
 from torch.nn import functional
 
-from metro.integrations.models.networks import WorldModelNetwork
 from metro.integrations.models.predictor import Attention, ConditionalBlock
+from metro.integrations.models.presets import Sizes
 
 _Modulation = tuple[Tensor, ...]
 
 
-def unroll(network: WorldModelNetwork, z: Tensor, blocks: Tensor) -> Tensor:
+class Unrollable(Protocol):
+    """What is unrolled of a world model, or of a macro model on top of one."""
+
+    @property
+    def sizes(self) -> Sizes:
+        """Of the predictor; only ``num_frames`` is read."""
+        ...
+
+    @property
+    def predictor(self) -> Any:
+        """The causal transformer, a `Predictor`."""
+        ...
+
+    @property
+    def action_encoder(self) -> Any:
+        """Actions ``[B, T, W]`` -> ``[B, T, D]``."""
+        ...
+
+    @property
+    def pred_proj(self) -> Any:
+        """Tokens ``[B, D]`` -> latents ``[B, D]``."""
+        ...
+
+
+def unroll(network: Unrollable, z: Tensor, blocks: Tensor) -> Tensor:
     """Return ``[B, T, D]``, the latents after each block of actions.
 
     Args:
@@ -31,10 +55,7 @@ def unroll(network: WorldModelNetwork, z: Tensor, blocks: Tensor) -> Tensor:
     places = network.predictor.pos_embedding[0]
     transformer = network.predictor.transformer
     alone = blocks.shape[1] == 1
-    layers = [
-        _Layer(cast(ConditionalBlock, block), alone=alone)
-        for block in transformer.layers
-    ]
+    layers = [_Layer(block, alone=alone) for block in transformer.layers]
     conditions = functional.silu(network.action_encoder(blocks))
     latents = [z]
     for step in range(blocks.shape[1]):

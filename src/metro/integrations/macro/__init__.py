@@ -1,0 +1,1 @@
+"""Hierarchical baselines: a learned macro model, its training, and its planners."""

@@ -1,0 +1,104 @@
+"""What a macro model costs, beside what metro's graph costs on the same corpus."""
+
+import time
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from metro.graph import build_graph
+from metro.integrations.corpora import Corpus
+from metro.integrations.models.frozen import FrozenModel
+from metro.latents import Latents
+from metro.neighbours import find_neighbours
+from metro.pricing import PricingCurve
+
+_SAMPLED = 20
+"""Episodes that are encoded to tell how long all of them take."""
+
+
+@dataclass(frozen=True)
+class OfflineCost:
+    """Seconds that metro needs once per corpus."""
+
+    encode: float
+    table: float
+    graph: float
+
+    @property
+    def total(self) -> float:
+        """Seconds altogether."""
+        return self.encode + self.table + self.graph
+
+
+@dataclass(frozen=True)
+class MacroCost:
+    """What training took, and what metro takes instead.
+
+    Attributes:
+        steps: Optimiser steps.
+        seconds: Of training alone; the latents are the same for both.
+        metro_seconds: Encode, table and graph; None if nobody measured them.
+    """
+
+    steps: int
+    seconds: float
+    metro_seconds: float | None
+
+    @property
+    def ratio(self) -> float | None:
+        """Training time over metro's."""
+        if self.metro_seconds is None:
+            return None
+        return self.seconds / self.metro_seconds
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the figures as JSON values."""
+        ratio = self.ratio
+        return {
+            "steps": self.steps,
+            "minutes": round(self.seconds / 60, 3),
+            "metro_minutes": _minutes(self.metro_seconds),
+            "ratio": None if ratio is None else round(ratio, 3),
+        }
+
+    def __str__(self) -> str:
+        text = f"{self.steps} steps, {self.seconds / 60:.1f} minutes"
+        if self.metro_seconds is None:
+            return f"{text}; metro's offline cost was not measured"
+        return (
+            f"{text}; metro's encoding, table and graph take "
+            f"{self.metro_seconds / 60:.1f} minutes, ratio {self.ratio:.2f}"
+        )
+
+
+def measure_offline(
+    corpus: Corpus, model: FrozenModel, latents: Latents, *, waypoint_budget: int = 8
+) -> OfflineCost:
+    """Return what metro's preprocessing takes here and now, in seconds.
+
+    The table and the graph are really made; encoding is measured on twenty episodes
+    and taken in proportion.
+
+    Args:
+        corpus: The recording.
+        model: Its encoder.
+        latents: Of both.
+        waypoint_budget: H of the graph, frames.
+    """
+    clock = [time.perf_counter()]
+    episodes = np.unique(np.linspace(0, corpus.num_episodes - 1, _SAMPLED).astype(int))
+    for episode in episodes:
+        model.encode(corpus.frames(int(episode)))
+    clock.append(time.perf_counter())
+    table = find_neighbours(latents)
+    clock.append(time.perf_counter())
+    build_graph(latents, table, PricingCurve.fit(latents, waypoint_budget))
+    clock.append(time.perf_counter())
+    encode, tabled, built = np.diff(clock)
+    share = corpus.lengths[episodes].sum() / corpus.num_frames
+    return OfflineCost(float(encode / share), float(tabled), float(built))
+
+
+def _minutes(seconds: float | None) -> float | None:
+    return None if seconds is None else round(seconds / 60, 3)

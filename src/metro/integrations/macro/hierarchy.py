@@ -1,0 +1,135 @@
+"""The hierarchical baselines put together: guides and actors for queries."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import torch
+from torch import Tensor
+
+from metro.errors import ModelError
+from metro.integrations.cem import make_stream
+from metro.integrations.corpora import Corpus
+from metro.integrations.encoding import require_fitting
+from metro.integrations.macro.acting import RecedingActor
+from metro.integrations.macro.bank import Bank, Recorded, build_bank, calibrate_box
+from metro.integrations.macro.frozen import MacroModel
+from metro.integrations.macro.guides import HierarchicalGuide, StagedGuide
+from metro.integrations.macro.settings import HierarchySettings
+from metro.integrations.macro.solver import BankCEM, LatentCEM, MacroSolver
+from metro.integrations.macro.sources import raw_actions
+from metro.integrations.models.frozen import FrozenModel
+from metro.types import Vector
+
+
+@dataclass(frozen=True, eq=False)
+class Hierarchy:
+    """One hierarchical method, ready for queries; made by `prepare_hierarchy`.
+
+    Attributes:
+        settings: Method, budgets and options.
+        model: The frozen world model.
+        macro: The macro model on top of it.
+        bank: Of recorded sequences; None for hi-lewm.
+        box: ``[2, E]`` if candidates are kept in it.
+    """
+
+    settings: HierarchySettings
+    model: FrozenModel
+    macro: MacroModel
+    bank: Bank | None
+    box: Tensor | None
+
+    def guide(
+        self, goal: Vector, *, seed: int, episode: int
+    ) -> HierarchicalGuide | StagedGuide:
+        """Return the guide of one query.
+
+        Args:
+            goal: ``[D]``.
+            seed: Of the query; the macro level draws from a stream of its own.
+            episode: The query's, left out of the bank if that was asked for.
+        """
+        chosen = self.settings
+        solver, stream = self._solver(episode), macro_stream(seed)
+        if chosen.is_staged:
+            return StagedGuide(solver, goal, stream, stage_frames=chosen.stage_frames)
+        return HierarchicalGuide(
+            solver,
+            goal,
+            stream,
+            replan_interval=chosen.replan_interval,
+            warm_start=not chosen.has_bank,
+        )
+
+    def actor(self, seeds: Sequence[int]) -> RecedingActor:
+        """Return the micro level of a batch of queries, one seed each."""
+        chosen = self.settings
+        return RecedingActor(self.model, chosen.micro, seeds, cuts=chosen.cuts)
+
+    def told(self) -> dict[str, Any]:
+        """Return what a row should say about the macro level, as JSON values."""
+        chosen = self.settings
+        return {
+            "name": self.macro.name,
+            "digest": self.macro.digest,
+            "macro_steps": chosen.macro.macro_steps,
+            "replan_interval": chosen.replan_interval,
+            "bank_size": None if self.bank is None else chosen.bank_size,
+            "leave_one_out": chosen.leave_one_out,
+            "clip_to_box": chosen.clip_to_box,
+        }
+
+    def _solver(self, episode: int) -> MacroSolver:
+        chosen, bank = self.settings, self.bank
+        if bank is None:
+            return LatentCEM(self.macro, chosen.macro, self.box)
+        if chosen.leave_one_out:
+            bank = bank.without(episode)
+        return BankCEM(self.macro, chosen.macro, bank)
+
+
+def prepare_hierarchy(
+    settings: HierarchySettings,
+    model: FrozenModel,
+    macro: MacroModel | None,
+    corpus: Corpus,
+    *,
+    bank_seed: int = 0,
+) -> Hierarchy:
+    """Return a method with its bank or box; all parts must belong together.
+
+    Args:
+        settings: As `hierarchy_settings` returns them.
+        model: The frozen world model; must know how its actions were normalised.
+        macro: Trained on its latents.
+        corpus: Whose actions fill the bank, and calibrate the box.
+        bank_seed: Of what is drawn from the corpus.
+    """
+    if macro is None:
+        raise ModelError(
+            f"method {settings.method} needs a macro model. Train one: metro "
+            f"train-macro BENCHMARK."
+        )
+    macro.require_encoder(model)
+    require_fitting(corpus, model)
+    recorded = Recorded(raw_actions(corpus), np.asarray(corpus.lengths))
+    bank, box = None, None
+    if settings.has_bank:
+        bank = build_bank(
+            recorded,
+            model,
+            macro,
+            macro_steps=settings.macro.macro_steps,
+            size=settings.bank_size,
+            seed=bank_seed,
+        )
+    if settings.clip_to_box:
+        box = calibrate_box(recorded, model, macro, seed=bank_seed)
+    return Hierarchy(settings, model, macro, bank, box)
+
+
+def macro_stream(seed: int) -> torch.Generator:
+    """Return a query's random numbers for the macro level, not those of the micro."""
+    return make_stream(int(np.random.SeedSequence([seed, 1]).generate_state(1)[0]))

@@ -1,0 +1,112 @@
+"""``metro train-macro``: from latents and a corpus to a macro model and its card."""
+
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from metro.errors import ModelError
+from metro.integrations.corpora import Corpus
+from metro.integrations.macro.cards import macro_card
+from metro.integrations.macro.cost import MacroCost
+from metro.integrations.macro.frozen import MacroModel
+from metro.integrations.macro.measuring import rollout_errors, window_errors
+from metro.integrations.macro.recipes import MacroRecipe
+from metro.integrations.macro.sizes import macro_sizes_for
+from metro.integrations.macro.sources import make_trajectories
+from metro.integrations.macro.training import (
+    MacroTraining,
+    split_windows,
+    train_macro,
+)
+from metro.integrations.macro.windows import Trajectories
+from metro.integrations.models.clips import split_episodes
+from metro.integrations.models.frozen import FrozenModel
+from metro.latents import Latents
+from metro.types import Progress
+
+
+@dataclass(frozen=True)
+class MacroSource:
+    """What a macro model is trained on; the three must belong together."""
+
+    latents: Latents
+    corpus: Corpus
+    model: FrozenModel
+
+
+@dataclass(frozen=True)
+class MacroRun:
+    """A finished run: the model, its figures and cost, and where the files are."""
+
+    model: MacroModel
+    figures: dict[str, Any]
+    cost: MacroCost
+    path: Path
+    card: Path
+
+
+def train_macro_on_corpus(
+    source: MacroSource,
+    path: str | Path,
+    *,
+    recipe: MacroRecipe,
+    preset: str = "small",
+    metro_seconds: float | None = None,
+    progress: Progress | None = None,
+) -> MacroRun:
+    """Train on cached latents; write the model, ``.report.json``, log and card.
+
+    Args:
+        source: Latents, recording and world model.
+        path: The ``.safetensors`` file to write.
+        recipe: How to train.
+        preset: ``small`` or ``paper``: the sizes of the network.
+        metro_seconds: Metro's offline cost on this corpus, to compare with.
+        progress: Called with (done, total) steps.
+    """
+    path = Path(path)
+    trajectories = make_trajectories(source.latents, source.corpus, source.model)
+    sizes = macro_sizes_for(preset, source.model.network.sizes)
+    training = train_macro(
+        trajectories, source.model, path, sizes=sizes, recipe=recipe, progress=progress
+    )
+    figures = macro_figures(training.model, trajectories, recipe)
+    cost = MacroCost(training.steps, training.seconds, metro_seconds)
+    card = _write(training, figures, cost)
+    return MacroRun(training.model, figures, cost, path, card)
+
+
+def macro_figures(
+    model: MacroModel, source: Trajectories, recipe: MacroRecipe
+) -> dict[str, Any]:
+    """Return the held-out errors of a model, beside those of copying.
+
+    With ``split="windows"`` the rollouts start in episodes that were trained on, as
+    in the published split.
+    """
+    number = len(source.lengths)
+    _, judged = split_windows(source.lengths, recipe)
+    _, held_out = split_episodes(number, recipe.held_out, recipe.seed)
+    episodes = held_out if recipe.split == "episodes" else np.arange(number)
+    figures: dict[str, Any] = {
+        "split": recipe.split,
+        "rollout": rollout_errors(model, source, episodes),
+    }
+    if len(judged):
+        figures["windows"] = window_errors(model, source, judged)
+    if not figures["rollout"]:
+        raise ModelError(
+            "No held-out episode has 26 frames, one macro step. Record longer episodes."
+        )
+    return figures
+
+
+def _write(training: MacroTraining, figures: dict[str, Any], cost: MacroCost) -> Path:
+    report = {**figures, "cost": cost.to_json()}
+    Path(f"{training.path}.report.json").write_text(json.dumps(report, indent=1))
+    card = training.path.with_suffix(".md")
+    card.write_text(macro_card(training.model, figures, cost))
+    return card
