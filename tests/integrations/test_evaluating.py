@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from metro import PricingCurve, build_graph, find_neighbours, save
 from metro.cli import app
-from metro.errors import BenchmarkError
+from metro.errors import BenchmarkError, MetroError
 from metro.evaluation.benchmark import load_benchmark
 from metro.evaluation.queries import (
     Query,
@@ -219,8 +219,8 @@ def test_a_graph_of_another_model(bench, queries, tmp_path):
     [
         (
             ("fly", 1, None, 9, 7),
-            "method must be one of metro, committed, flat, oracle, waypoints, replay, "
-            "random, stay, got 'fly'.",
+            "method must be one of metro, committed, flat, oracle, waypoints, hi-lewm, "
+            "hi-lewm-c, hi-lewm-c-staged, replay, random, stay, got 'fly'.",
         ),
         (
             ("flat", 1, 8, 9, 7),
@@ -231,6 +231,11 @@ def test_a_graph_of_another_model(bench, queries, tmp_path):
             ("metro", 1, None, 9, 7),
             "waypoint_budget belongs to metro and committed, and only to them; got "
             "None for metro.",
+        ),
+        (
+            ("hi-lewm", 2, None, 9, 7),
+            "macro_steps belongs to hi-lewm, hi-lewm-c, hi-lewm-c-staged, and only to "
+            "them; got None for hi-lewm.",
         ),
         (("flat", 0, None, 9, 7), "plan_blocks must be 1 to 60, got 0."),
         (("flat", 1, None, 0, 7), "step_budget must be 1 to 100000, got 0."),
@@ -297,3 +302,31 @@ def test_a_query_file_of_another_corpus(source, query_file, tmp_path):
     asked = load_queries(tmp_path / "q.csv")
     with pytest.raises(BenchmarkError, match=r"^q\.csv has queries of corpus 0"):
         run_campaign(source, [FLAT], asked, tmp_path / "a.jsonl")
+
+
+def test_hierarchical_methods_are_rows_like_others(source, bench, tmp_path):
+    """With the shipped macro model; batched or alone, the same outcome."""
+    drawn = sample_queries(bench.corpus.lengths, goal_distance=25, count=2, seed=3)
+    save_queries(drawn, tmp_path / "q.csv", corpus=bench.corpus.digest)
+    asked = load_queries(tmp_path / "q.csv")
+    shipped = replace(source, macro="macro-lewm-small-tworoom")
+    setting = Setting("hi-lewm", 2, None, 12, 7, 1)
+    rows = [
+        run_campaign(shipped, [setting], asked, tmp_path / f"{n}.jsonl", batch=n)
+        for n in (1, 2)
+    ]
+    assert outcomes(rows[0]) == outcomes(rows[1])
+    assert rows[0][0]["macro"]["name"] == "macro-lewm-small-tworoom"
+    assert rows[0][0]["setting"]["macro_steps"] == 1
+    assert "macro" in rows[0][0]["kinds"]
+
+
+def test_a_bank_needs_enough_recordings(source, bench, tmp_path):
+    """Twelve episodes do not fill it: an error, not a smaller bank."""
+    drawn = sample_queries(bench.corpus.lengths, goal_distance=25, count=1, seed=3)
+    save_queries(drawn, tmp_path / "q.csv")
+    asked = load_queries(tmp_path / "q.csv")
+    shipped = replace(source, macro="macro-lewm-small-tworoom")
+    setting = Setting("hi-lewm-c", 2, None, 12, 7, 1)
+    with pytest.raises(MetroError, match="65536|65,536"):
+        run_campaign(shipped, [setting], asked, tmp_path / "a.jsonl")

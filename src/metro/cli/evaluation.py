@@ -83,10 +83,16 @@ def evaluate(
     method: Annotated[
         str,
         typer.Option(
-            help="metro, flat, oracle, committed, waypoints, replay, random or stay."
+            help="metro, flat, oracle, committed, waypoints, replay, random, stay, "
+            "hi-lewm, hi-lewm-c or hi-lewm-c-staged."
         ),
     ] = "metro",
     graph: Graph = None,
+    macro: Annotated[
+        str | None,
+        typer.Option(help="For the hi-lewm methods: made by metro train-macro."),
+    ] = None,
+    macro_steps: Annotated[int, typer.Option(help="h_h of the hi-lewm methods.")] = 1,
     goal_distance: Distance = 25,
     plan_blocks: Annotated[int, typer.Option(help="h, blocks of a micro plan.")] = 1,
     waypoint_budget: Annotated[
@@ -113,7 +119,7 @@ def evaluate(
     from metro.integrations.campaign import run_campaign
     from metro.integrations.querying import choose_settings, find_queries
 
-    source = BenchSource(benchmark, corpus, model, graph)
+    source = BenchSource(benchmark, corpus, model, graph, macro)
     settings = choose_settings(
         source,
         method,
@@ -121,6 +127,7 @@ def evaluate(
         waypoint_budgets=None if waypoint_budget is None else [waypoint_budget],
         step_budget=step_budget or 2 * goal_distance,
         planner_seeds=planner_seed or [7],
+        macro_steps=macro_steps,
     )
     asked = find_queries(benchmark, goal_distance, query_file)
     with success_bar(f"{method}, h = {plan_blocks}") as progress:
@@ -138,7 +145,8 @@ def evaluate(
         print_json(summary)
         return
     typer.echo(
-        f"{benchmark}, {method}, h = {plan_blocks}, T = {settings[0].step_budget}: "
+        f"{benchmark}, {method}, h = {settings[0].plan_blocks}, "
+        f"T = {settings[0].step_budget}: "
         f"{summary['solved']} of {summary['queries']} queries solved "
         f"({summary['success']:.0%}); {summary['presolved']} starts already were, "
         f"without them {summary['success_of_unsolved']:.0%}."

@@ -15,7 +15,16 @@ from metro.evaluation.queries import Query
 GRAPH_METHODS = ("metro", "committed")
 """Those that need a graph."""
 
-MODEL_METHODS = (*GRAPH_METHODS, "flat", "oracle", "waypoints")
+HIERARCHICAL_METHODS = ("hi-lewm", "hi-lewm-c", "hi-lewm-c-staged")
+"""Those that need a macro model on top of the world model."""
+
+MODEL_METHODS = (
+    *GRAPH_METHODS,
+    "flat",
+    "oracle",
+    "waypoints",
+    *HIERARCHICAL_METHODS,
+)
 """Those that need a world model."""
 
 METHODS = (*MODEL_METHODS, "replay", "random", "stay")
@@ -34,6 +43,7 @@ class Setting:
         waypoint_budget: H, frames; None for methods without a graph.
         step_budget: T, environment steps.
         planner_seed: Of the micro planner's random numbers.
+        macro_steps: h_h of the hierarchical methods; None for the others.
     """
 
     method: str
@@ -41,6 +51,7 @@ class Setting:
     waypoint_budget: int | None
     step_budget: int
     planner_seed: int
+    macro_steps: int | None = None
 
     def __post_init__(self) -> None:
         if self.method not in METHODS:
@@ -51,6 +62,11 @@ class Setting:
             raise BenchmarkError(
                 f"waypoint_budget belongs to {' and '.join(GRAPH_METHODS)}, and only "
                 f"to them; got {self.waypoint_budget} for {self.method}."
+            )
+        if (self.macro_steps is None) == (self.method in HIERARCHICAL_METHODS):
+            raise BenchmarkError(
+                f"macro_steps belongs to {', '.join(HIERARCHICAL_METHODS)}, and only "
+                f"to them; got {self.macro_steps} for {self.method}."
             )
         ranges = {"plan_blocks": LARGEST_PLAN, "step_budget": 100_000}
         for name, largest in ranges.items():
@@ -68,13 +84,17 @@ class Setting:
 def key_of(row: Mapping[str, Any]) -> str:
     """Return what a row answers: the same key, the same question."""
     names = ("benchmark", "setting", "query", "rendering", "graph")
-    digests = [(row.get(name) or {}).get("digest") for name in ("model", "corpus")]
+    parts = ("model", "corpus", "macro")
+    digests = [(row.get(name) or {}).get("digest") for name in parts]
     return json.dumps([*(row.get(name) for name in names), *digests], sort_keys=True)
 
 
 def to_json(setting: Setting, query: Query) -> dict[str, Any]:
     """Return a setting and a query as the row has them."""
-    return {"setting": asdict(setting), "query": query.to_json()}
+    told = asdict(setting)
+    if setting.macro_steps is None:
+        del told["macro_steps"]
+    return {"setting": told, "query": query.to_json()}
 
 
 def append_rows(rows: Iterable[Mapping[str, Any]], path: Path) -> None:

@@ -4,7 +4,7 @@ import time
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Self
+from typing import Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,10 +12,23 @@ from numpy.typing import NDArray
 from metro.errors import BenchmarkError
 from metro.evaluation.benchmark import Benchmark, load_benchmark
 from metro.evaluation.queries import Query, QuerySet
-from metro.evaluation.records import GRAPH_METHODS, MODEL_METHODS, Setting
+from metro.evaluation.records import (
+    GRAPH_METHODS,
+    HIERARCHICAL_METHODS,
+    MODEL_METHODS,
+    Setting,
+)
 from metro.graph import FrameGraph, build_graph
 from metro.integrations.corpora import Corpus, open_corpus
 from metro.integrations.encoding import require_fitting
+from metro.integrations.macro.frozen import MacroModel
+from metro.integrations.macro.hierarchy import (
+    Hierarchy,
+    prepare_hierarchy,
+    require_macro,
+)
+from metro.integrations.macro.settings import hierarchy_settings
+from metro.integrations.macro.weights import load_macro
 from metro.integrations.models.frozen import FrozenModel
 from metro.integrations.models.loading import load_model
 from metro.integrations.worlds import open_world
@@ -33,6 +46,7 @@ class BenchSource:
     corpus: str
     model: str
     graph: Path | None = None
+    macro: str | None = None
     trust_pickle: bool = False
 
     def open(self) -> "Bench":
@@ -40,7 +54,8 @@ class BenchSource:
         chosen = load_benchmark(self.benchmark)
         model = load_model(self.model, trust_pickle=self.trust_pickle)
         graph = None if self.graph is None else load(self.graph)
-        return Bench(chosen, open_corpus(self.corpus), model, graph)
+        macro = None if self.macro is None else load_macro(self.macro)
+        return Bench(chosen, open_corpus(self.corpus), model, graph, macro)
 
 
 @dataclass
@@ -52,17 +67,22 @@ class Bench:
         corpus: Where queries are from.
         model: The frozen world model.
         graph: For metro; its neighbour table serves every H.
+        macro: For the hierarchical methods.
     """
 
     benchmark: Benchmark
     corpus: Corpus
     model: FrozenModel
     graph: FrameGraph | None = None
+    macro: MacroModel | None = None
     _priced: FrameGraph | None = field(default=None, init=False, repr=False)
     _routes: dict[Query, tuple[Routes, float]] = field(
         default_factory=dict, init=False, repr=False
     )
     _worlds: list[World] = field(default_factory=list, init=False, repr=False)
+    _hierarchies: dict[Any, Hierarchy] = field(
+        default_factory=dict, init=False, repr=False
+    )
 
     def __enter__(self) -> Self:
         return self
@@ -84,6 +104,8 @@ class Bench:
             require_fitting(self.corpus, self.model)
         if setting.method in GRAPH_METHODS:
             self._check_graph(setting.method)
+        if setting.method in HIERARCHICAL_METHODS:
+            require_macro(setting.method, self.macro, self.model)
 
     def _check_graph(self, method: str) -> None:
         if self.graph is None:
@@ -128,6 +150,17 @@ class Bench:
             routes = find_routes(graph, goal, held_out=query.episode)
             self._routes[query] = routes, time.perf_counter() - started
         return self._routes[query]
+
+    def hierarchy_for(self, setting: Setting, goal_distance: int) -> Hierarchy:
+        """Return a hierarchical method with its bank, made once."""
+        key = setting.method, setting.macro_steps, goal_distance
+        if key not in self._hierarchies:
+            chosen = hierarchy_settings(
+                setting.method, goal_distance, macro_steps=setting.macro_steps or 1
+            )
+            made = prepare_hierarchy(chosen, self.model, self.macro, self.corpus)
+            self._hierarchies[key] = made
+        return self._hierarchies[key]
 
     def frame_of(self, episode: int, step: int) -> int:
         """Return the row of the corpus, and frame of the graph, of a step."""

@@ -17,6 +17,7 @@ from metro.evaluation.guides import (
 )
 from metro.evaluation.queries import Query, QuerySet
 from metro.evaluation.records import (
+    HIERARCHICAL_METHODS,
     MODEL_METHODS,
     Setting,
     append_rows,
@@ -104,12 +105,19 @@ def describe(bench: Bench, queries: QuerySet, setting: Setting) -> dict[str, Any
             "digest": corpus.digest,
             "episodes": corpus.num_episodes,
         },
+        "macro": _macro(bench, setting),
         "queries": {"name": queries.name, "digest": queries.digest},
         "graph": None if graph is None else graph.latents.digest,
         "rendering": model.rendering,
         "renderer": str(find_renderer(bench.benchmark)),
         "versions": library_versions() | {"commit": commit()},
     }
+
+
+def _macro(bench: Bench, setting: Setting) -> dict[str, str] | None:
+    if setting.method not in HIERARCHICAL_METHODS or bench.macro is None:
+        return None
+    return {"name": bench.macro.name, "digest": bench.macro.digest}
 
 
 def answer(
@@ -188,6 +196,11 @@ def _attempt(bench: Bench, setting: Setting, query: Query, world: World) -> Atte
 
 def _guide(bench: Bench, setting: Setting, query: Query) -> Guide:
     hop = setting.plan_blocks * bench.benchmark.action_block
+    if setting.method in HIERARCHICAL_METHODS:
+        hierarchy = bench.hierarchy_for(setting, query.goal_distance)
+        goal = bench.own_latents(query)[-1]
+        seed = setting.seed_of(query)
+        return hierarchy.guide(goal, seed=seed, episode=query.episode)
     if setting.waypoint_budget is not None:
         planner = MetroPlanner(bench.routes_for(setting.waypoint_budget, query)[0])
         is_metro = setting.method == "metro"
@@ -205,6 +218,8 @@ def _guide(bench: Bench, setting: Setting, query: Query) -> Guide:
 def _actor(bench: Bench, setting: Setting, queries: Sequence[Query]) -> Actor:
     frames = setting.plan_blocks * bench.benchmark.action_block
     seeds = [setting.seed_of(query) for query in queries]
+    if setting.method in HIERARCHICAL_METHODS:
+        return bench.hierarchy_for(setting, queries[0].goal_distance).actor(seeds)
     if setting.method in MODEL_METHODS:
         iterations = bench.benchmark.cem_iterations
         settings = CEMSettings(setting.plan_blocks, iterations=iterations)

@@ -12,12 +12,16 @@ from metro.evaluation.queries import (
     load_queries,
     sample_queries,
 )
-from metro.evaluation.records import GRAPH_METHODS, Setting
+from metro.evaluation.records import GRAPH_METHODS, HIERARCHICAL_METHODS, Setting
 from metro.integrations.bench import BenchSource
 from metro.integrations.corpora import Corpus
+from metro.integrations.macro.settings import STAGES
 from metro.integrations.worlds import open_world
 from metro.storage import load
 from metro.types import Progress, World
+
+_MICRO_BLOCKS = 2
+"""Blocks that the micro level of the hierarchical methods plans."""
 
 
 def draw_queries(
@@ -82,7 +86,7 @@ def find_queries(benchmark: str, goal_distance: int, path: Path | None) -> Query
     return found
 
 
-def choose_settings(
+def choose_settings(  # noqa: PLR0913  (one argument a setting, as the verb has them)
     source: BenchSource,
     method: str,
     *,
@@ -90,8 +94,17 @@ def choose_settings(
     waypoint_budgets: Sequence[int] | None,
     step_budget: int,
     planner_seeds: Sequence[int],
+    macro_steps: int = 1,
 ) -> list[Setting]:
-    """Return the settings of a method; H is the graph's own if not given."""
+    """Return the settings of a method; H is the graph's own if not given.
+
+    The hierarchical methods plan 2 blocks whatever is asked for; staged needs 2 macro
+    steps.
+    """
+    if method in HIERARCHICAL_METHODS:
+        plan_blocks = [_MICRO_BLOCKS]
+        macro_steps = STAGES if method == "hi-lewm-c-staged" else macro_steps
+    chosen = macro_steps if method in HIERARCHICAL_METHODS else None
     budgets: Sequence[int | None] = [None]
     if method in GRAPH_METHODS:
         if source.graph is None:
@@ -100,7 +113,7 @@ def choose_settings(
     elif waypoint_budgets:
         budgets = waypoint_budgets  # refused by `Setting`, with a reason
     return [
-        Setting(method, blocks, budget, step_budget, seed)
+        Setting(method, blocks, budget, step_budget, seed, chosen)
         for budget in budgets
         for blocks in plan_blocks
         for seed in planner_seeds

@@ -107,12 +107,7 @@ def prepare_hierarchy(
         corpus: Whose actions fill the bank, and calibrate the box.
         bank_seed: Of what is drawn from the corpus.
     """
-    if macro is None:
-        raise ModelError(
-            f"method {settings.method} needs a macro model. Train one: metro "
-            f"train-macro BENCHMARK."
-        )
-    macro.require_encoder(model)
+    macro = require_macro(settings.method, macro, model)
     require_fitting(corpus, model)
     recorded = Recorded(raw_actions(corpus), np.asarray(corpus.lengths))
     bank, box = None, None
@@ -128,6 +123,19 @@ def prepare_hierarchy(
     if settings.clip_to_box:
         box = calibrate_box(recorded, model, macro, seed=bank_seed)
     return Hierarchy(settings, model, macro, bank, box)
+
+
+def require_macro(
+    method: str, macro: MacroModel | None, model: FrozenModel
+) -> MacroModel:
+    """Return the macro model if there is one and it belongs to ``model``."""
+    if macro is None:
+        raise ModelError(
+            f"method {method} needs a macro model. Train one: metro train-macro "
+            f"BENCHMARK."
+        )
+    macro.require_encoder(model)
+    return macro
 
 
 def macro_stream(seed: int) -> torch.Generator:

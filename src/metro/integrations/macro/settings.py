@@ -3,10 +3,11 @@
 from dataclasses import dataclass
 
 from metro.errors import BenchmarkError
+from metro.evaluation.records import HIERARCHICAL_METHODS
 from metro.integrations.cem import CEMSettings
 from metro.integrations.macro.sizes import NUM_WAYPOINTS
 
-METHODS = ("hi-lewm", "hi-lewm-c", "hi-lewm-c-staged")
+METHODS = HIERARCHICAL_METHODS
 
 STAGES = 2
 """Macro steps of the staged method, each a stage."""
