@@ -8,7 +8,7 @@ second; here it is compiled once and a reset forgets everything but the model.
 
 import copy
 from dataclasses import replace
-from typing import Any
+from typing import Any, ClassVar
 
 import mujoco
 import numpy as np
@@ -67,7 +67,9 @@ class Cube:
             self.env = make_environment(replace(benchmark, env_arguments=arguments))
             self.env.reset(seed=0)
         self._model, self._state = self.env.model, self.env.data
-        self._fast = None if rendering == "stock" else _Drawing(self._model, image_size)
+        self._fast = None
+        if rendering != "stock":
+            self._fast = _Drawing.shared(self._model, image_size)
         self.draw()  # the drawing context is made now: see `worlds._close_at_exit`
 
     def reset(self, seed: int) -> None:
@@ -146,7 +148,8 @@ class Cube:
     def close(self) -> None:
         """Release the environment and its camera."""
         if self._fast is not None:
-            self._fast.close()
+            self._fast.leave()
+            self._fast = None
         if self.env._renderer is not None:
             self.env._renderer.close()
             self.env._renderer = None
@@ -157,10 +160,30 @@ class _Drawing:
     """Draws joint positions with a coarser copy of the model, which is never stepped.
 
     A frame is a function of the positions alone: the environment's own lags them by
-    one physics step of 2 ms after a step, and not after a restore.
+    one physics step of 2 ms after a step, and not after a restore. So one drawing of a
+    size serves all worlds of a process; of its own each would take 100 MB.
     """
 
+    _all: ClassVar[dict[int, "_Drawing"]] = {}
+
+    @classmethod
+    def shared(cls, model: Any, image_size: int) -> "_Drawing":
+        """Return the drawing of a size, for one more world."""
+        if image_size not in cls._all:
+            cls._all[image_size] = cls(model, image_size)
+        drawing = cls._all[image_size]
+        drawing._worlds += 1
+        return drawing
+
+    def leave(self) -> None:
+        """Close the drawing if no other world uses it."""
+        self._worlds -= 1
+        if self._worlds == 0:
+            del self._all[self._image_size]
+            self._camera.close()
+
     def __init__(self, model: Any, image_size: int) -> None:
+        self._image_size, self._worlds = image_size, 0
         self._model = copy.deepcopy(model)
         decimate(self._model, _cell_size)
         self._state = mujoco.MjData(self._model)
@@ -175,9 +198,6 @@ class _Drawing:
         mujoco.mj_comPos(self._model, self._state)
         mujoco.mj_camlight(self._model, self._state)
         return self._camera.draw(self._state)
-
-    def close(self) -> None:
-        self._camera.close()
 
 
 def _cell_size(mesh: str) -> float:
