@@ -9,6 +9,7 @@ from corpora import random_case
 
 import metro
 from metro.errors import GraphError, LatentsError
+from metro.search import find_entries
 
 Kind = metro.SubGoalKind
 
@@ -151,3 +152,34 @@ def test_bad_observations_and_options(rooms_graph):
         planner(np.append(np.zeros(23), np.nan))
     with pytest.raises(GraphError, match='^no_route must be "nearest" or "reachable"'):
         metro.MetroPlanner(routes, no_route="stay")
+
+
+@pytest.mark.parametrize("goal", [40, 700, 1500])
+def test_a_search_that_stopped_early_plans_the_same(rooms_graph, goal):
+    """Wherever we are; it goes on by itself where it had not been yet."""
+    z = rooms_graph.latents.z
+    around = find_entries(rooms_graph, z[900], held_out=3)
+    whole = metro.find_routes(rooms_graph, z[goal], held_out=3)
+    early = metro.find_routes(rooms_graph, z[goal], held_out=3, until=around)
+    one, other = metro.MetroPlanner(whole), metro.MetroPlanner(early)
+    for frame in (900, goal, 0, 333, 1799, 1200):
+        first, second = one(z[frame]), other(z[frame])
+        assert (first.kind, first.frame, first.path) == (
+            second.kind,
+            second.frame,
+            second.path,
+        )
+        assert first.cost_to_go == second.cost_to_go
+
+
+def test_standing_on_a_frame_costs_nothing_to_enter(rooms_graph):
+    """Onward from a frame is the sub-goal of an observation that is that frame."""
+    routes = metro.find_routes(rooms_graph, rooms_graph.latents.z[1500])
+    planner = metro.MetroPlanner(routes)
+    for frame in range(0, 1800, 97):
+        onward = planner.onward(frame)
+        if np.isinf(routes.cost_to_go[frame]):
+            assert onward is None
+        else:
+            assert onward.cost_to_go == routes.cost_to_go[frame]
+            assert onward.entry == frame

@@ -61,6 +61,7 @@ def plan_journey(routes: Routes, start: int) -> list[Leg]:
     A frame of the held-out episode is no vertex: from there the graph is entered as
     from an observation.
     """
+    routes = routes.complete()
     latents = routes.graph.latents
     start = latents.require_frame("start", start)
     legs: list[Leg] = []

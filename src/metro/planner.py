@@ -74,7 +74,8 @@ class MetroPlanner:
     Paper: Alg. 1, Sec. 5.3, Prop. 1.
 
     Args:
-        routes: Cost-to-go and successors for the goal.
+        routes: Cost-to-go and successors for the goal; a search that stopped early is
+            gone on with when an observation needs it.
         no_route: What to do when nothing reaches the goal. ``"nearest"``: the nearest
             to the goal of the k candidates, as Algorithm 1. ``"reachable"``: route to
             the reachable frame nearest to the goal, as the paper's prose.
@@ -85,7 +86,7 @@ class MetroPlanner:
             raise GraphError(
                 f'no_route must be "nearest" or "reachable", got {no_route!r}.'
             )
-        self.routes = routes.complete()
+        self.routes = routes
         self.no_route = no_route
 
     def __call__(self, observed: ArrayLike) -> SubGoal:
@@ -111,9 +112,19 @@ class MetroPlanner:
         """
         frame = self.routes.graph.latents.require_frame("frame", frame)
         here = np.array([frame], dtype=np.int64)
-        return _follow(self.routes, _Entries(here, np.zeros(1), np.ones(1, dtype=bool)))
+        entries = _Entries(here, np.zeros(1), np.ones(1, dtype=bool))
+        self._settle(entries)
+        return _follow(self.routes, entries)
+
+    def _settle(self, entries: _Entries) -> None:
+        """Go on with a search that stopped early if it has not reached an entry yet."""
+        routes = self.routes
+        costs = routes.cost_to_go[entries.frames[entries.admissible]]
+        if not routes.is_complete and np.isinf(costs).any():
+            self.routes = routes.complete()
 
     def _decide(self, observed: Vector, entries: _Entries) -> SubGoal:
+        self._settle(entries)
         sub_goal = _follow(self.routes, entries)
         if sub_goal is not None:
             return sub_goal

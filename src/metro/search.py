@@ -21,6 +21,7 @@ __all__ = [
     "NO_ROUTE",
     "Frontier",
     "Routes",
+    "find_entries",
     "find_routes",
     "find_routes_many",
     "find_routes_to_any",
@@ -127,6 +128,17 @@ def find_routes(
     targets = None if until is None else _require_frames(graph, until)
     (seeds,) = _seeds(graph, [goal], [held_out])
     return Routes(graph, goal, held_out, *sweep(graph, seeds, held_out, targets))
+
+
+def find_entries(
+    graph: FrameGraph, observed: ArrayLike, *, held_out: int | None = None
+) -> NDArray[np.int64]:
+    """Return the frames where an observation would enter: what to search ``until``."""
+    observed = graph.latents.require_vector("observed", observed)
+    excluded = np.array([NO_EPISODE if held_out is None else held_out])
+    frames, _ = graph.index.nearest(observed[None], graph.num_neighbours, excluded)
+    found: NDArray[np.int64] = frames[frames != NO_FRAME].astype(np.int64)
+    return found
 
 
 def find_routes_to_any(
