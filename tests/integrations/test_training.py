@@ -346,3 +346,22 @@ def test_probes_read_a_linear_state():
     scores = probe_state(z, states, np.arange(3000) >= 2000, names=("line", "noise"))
     assert scores["line"] > 0.999
     assert abs(scores["noise"]) < 0.05
+
+
+def test_the_predictor_alone_leaves_latents_as_they_are(footage, tmp_path):
+    """Bit for bit the same encoder, batch norm too; a better prediction."""
+    first = run(footage, tmp_path / "a.safetensors").model
+    recipe = replace(QUICK, part="predictor", steps=60, seed=1)
+    second = run(footage, tmp_path / "b.safetensors", recipe, init=first).model
+    frames = footage.pixels[:50]
+    assert_array_equal(first.encode(frames), second.encode(frames))
+    held_out = np.arange(len(footage.lengths))
+    before, after = (prediction_errors(m, footage, held_out) for m in (first, second))
+    assert after[0]["prediction"] < before[0]["prediction"]
+
+
+def test_the_predictor_alone_needs_an_encoder(footage, tmp_path):
+    """There is nothing to keep otherwise."""
+    told = "part='predictor' keeps an encoder: give the model that has it as init."
+    with pytest.raises(ModelError, match=f"^{re.escape(told)}$"):
+        run(footage, tmp_path / "a.safetensors", replace(QUICK, part="predictor"))

@@ -106,6 +106,9 @@ def train(
     init: Annotated[
         str | None, typer.Option(help="A model to go on from (fine-tuning).")
     ] = None,
+    part: Annotated[
+        str, typer.Option(help="all, or predictor: the encoder of --init is kept.")
+    ] = "all",
     threads: Annotated[int, typer.Option(help="Of torch.")] = 1,
 ) -> None:
     """Train a world model on a recording; write it, its figures and its card.
@@ -128,6 +131,7 @@ def train(
         recipe,
         state_head=state_head,
         pixel_head=pixel_head,
+        part=part,
         batch_size=recipe.batch_size if batch_size is None else batch_size,
         learning_rate=recipe.learning_rate if learning_rate is None else learning_rate,
         seed=recipe.seed if seed is None else seed,

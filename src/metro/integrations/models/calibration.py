@@ -12,7 +12,9 @@ from metro.integrations.models.networks import WorldModelNetwork
 
 
 @torch.no_grad()
-def calibrate(network: WorldModelNetwork, batches: Iterable[Batch]) -> None:
+def calibrate(
+    network: WorldModelNetwork, batches: Iterable[Batch], *, part: str = "all"
+) -> None:
     """Replace the running statistics of all batch norms by means over ``batches``.
 
     The running means of training lag behind weights that still move: in between, a
@@ -21,9 +23,11 @@ def calibrate(network: WorldModelNetwork, batches: Iterable[Batch]) -> None:
     Args:
         network: Its weights stay; switch it to evaluation mode afterwards.
         batches: Clips to pass through it.
+        part: ``all``, or the ``predictor`` alone: then latents stay as they are.
     """
     device = network.predictor.pos_embedding.device
-    with statistics_anew(network):
+    network.eval()
+    with statistics_anew(network if part == "all" else network.pred_proj):
         for batch in batches:
             z = network.encode(torch.from_numpy(batch.pixels).to(device))
             z = z.unflatten(0, (len(batch.blocks), -1))

@@ -6,10 +6,16 @@ import numpy as np
 import torch
 from torch import Tensor, nn
 
+from metro.errors import ModelError
 from metro.integrations.models.clips import Batch, Footage
 from metro.integrations.models.frozen import FrozenModel
 from metro.integrations.models.heads import build_heads
-from metro.integrations.models.losses import lewm_terms, pldm_terms, total
+from metro.integrations.models.losses import (
+    lewm_terms,
+    pldm_terms,
+    prediction_loss,
+    total,
+)
 from metro.integrations.models.networks import WorldModelNetwork
 from metro.integrations.models.presets import Sizes
 from metro.integrations.models.recipes import Recipe
@@ -45,15 +51,27 @@ class Learner:
             torch.manual_seed(recipe.seed)
             self.network = WorldModelNetwork(sizes)
             self.heads = build_heads(footage, sizes.latent_size, recipe)
+        if recipe.part == "predictor" and init is None:
+            raise ModelError(
+                "part='predictor' keeps an encoder: give the model that has it as init."
+            )
         if init is not None:
             fill(self.network, init.network.state_dict(), f"init ({init.name})")
         self.network.to(recipe.device).train()
         self.heads.to(recipe.device)
-        self._parameters = [*self.network.parameters(), *self.heads.parameters()]
+        if recipe.part == "predictor":
+            self._freeze_encoder()
+        trained = [*self.network.parameters(), *self.heads.parameters()]
+        self._parameters = [weight for weight in trained if weight.requires_grad]
         self.optimizer = torch.optim.AdamW(
             self._parameters, weight_decay=recipe.weight_decay, fused=True
         )
         self.step = 0
+
+    def _freeze_encoder(self) -> None:
+        """Let the latents stay as they are, batch norm too."""
+        for part in (self.network.encoder, self.network.projector):
+            part.requires_grad_(False).eval()
 
     def advance(self, batch: Batch) -> dict[str, float]:
         """Do one optimiser step; return its weighted terms."""
@@ -90,6 +108,8 @@ class Learner:
         z = self.network.encode(torch.from_numpy(batch.pixels).to(recipe.device))
         z = z.unflatten(0, (len(blocks), -1))
         predicted = self.network.predict(z[:, :-1], blocks[:, :-1])
+        if recipe.part == "predictor":
+            return {"prediction": prediction_loss(z, predicted)}
         if recipe.family == "pldm":
             terms = pldm_terms(z, predicted)
         else:

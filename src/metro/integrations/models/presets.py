@@ -101,8 +101,10 @@ _SMALL_64 = Sizes(
 SMALL = {
     "tworoom": replace(_SMALL_64, image_size=32, patch_size=2, widths=(16, 32, 64)),
     "reacher": replace(_SMALL_64, image_size=48),
-    "pusht": replace(_SMALL_64, latent_size=64, projector_size=512, depth=3),
-    "cube": replace(_SMALL_64, latent_size=96, projector_size=512, depth=3),
+    "pusht": replace(_SMALL_64, projector_size=512, depth=4, mlp_size=512),
+    "cube": replace(
+        _SMALL_64, latent_size=96, projector_size=384, depth=4, mlp_size=512
+    ),
 }
 """Networks that learn one benchmark on two cores, by the benchmark's name."""
 

@@ -8,6 +8,7 @@ from metro.errors import ModelError
 from metro.integrations.models.presets import FAMILIES
 
 HEADS = ("none", "warmup", "throughout")
+PARTS = ("all", "predictor")
 
 
 @dataclass(frozen=True)
@@ -25,6 +26,8 @@ class Recipe:
         warmup: Share of the steps in which the rate rises from 0.
         num_directions: Random projections of SIGReg.
         held_out: Share of the episodes that are never trained on.
+        part: What is trained: ``all``, or the ``predictor`` alone (with the action
+            embedder) on a frozen encoder, by the prediction loss.
         split: What is held out: ``episodes``, or ``clips`` as published.
         state_head: Auxiliary regression of the recorded state from z: ``none``,
             ``warmup`` (the first `head_share` of the steps) or ``throughout``.
@@ -44,6 +47,7 @@ class Recipe:
     warmup: float = 0.01
     num_directions: int = 256
     held_out: float = 0.1
+    part: str = "all"
     split: str = "episodes"
     state_head: str = "none"
     pixel_head: str = "none"
@@ -56,6 +60,7 @@ class Recipe:
     def __post_init__(self) -> None:
         for name, valid in (
             ("family", FAMILIES),
+            ("part", PARTS),
             ("split", ("episodes", "clips")),
             ("state_head", HEADS),
             ("pixel_head", HEADS),

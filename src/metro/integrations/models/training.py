@@ -145,7 +145,8 @@ class _Run:
         """Return the model as it is now, calibrated, independent of further steps."""
         network = WorldModelNetwork(self.sizes).to(self.recipe.device)
         network.load_state_dict(self.learner.network.state_dict())
-        calibrate(network, (self.sampler.batch(step) for step in range(num_batches)))
+        batches = (self.sampler.batch(step) for step in range(num_batches))
+        calibrate(network, batches, part=self.recipe.part)
         network.cpu()
         return FrozenModel(
             network,
