@@ -8,7 +8,14 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from metro import MetroPlanner, PricingCurve, build_graph, find_neighbours, find_routes
+from metro import (
+    MetroPlanner,
+    PricingCurve,
+    build_graph,
+    find_neighbours,
+    find_routes,
+    save,
+)
 from metro.errors import BenchmarkError, ModelError
 from metro.evaluation.benchmark import evaluation_calls, load_benchmark
 from metro.integrations.cem import CEMSettings
@@ -51,7 +58,7 @@ def graph(corpus, model, tmp_path_factory):
     return build_graph(latents, find_neighbours(latents), pricing)
 
 
-def run_world(policy, corpus, tworoom):
+def run_world(set_policy, corpus, tworoom):
     """Return what `World.evaluate` of swm says: the script of an existing user."""
     swm = import_swm()
     copied = Path(corpus.name).with_name("for-swm.h5")  # opened in another mode there
@@ -63,7 +70,7 @@ def run_world(policy, corpus, tworoom):
         world = swm.World(
             "swm/TwoRoom-v1", num_envs=len(EPISODES), image_shape=(32, 32)
         )
-        world.set_policy(policy)
+        set_policy(world)
         outcome = world.evaluate(
             dataset=dataset,
             episodes_idx=EPISODES,
@@ -80,7 +87,7 @@ def run_world(policy, corpus, tworoom):
 def test_a_drop_in_for_swm(graph, model, corpus, tworoom):
     """Each environment has its own goal, routes and held-out episode; all arrive."""
     policy = MetroPolicy(graph, model, held_out=EPISODES)
-    assert run_world(policy, corpus, tworoom).all()
+    assert run_world(lambda w: w.set_policy(policy), corpus, tworoom).all()
     assert policy.seconds.plan > policy.seconds.entry > 0
     for sub_goal, episode in zip(policy.sub_goals, EPISODES, strict=True):
         if sub_goal.frame is not None:
@@ -101,7 +108,20 @@ def test_solvers_of_swm_plug_in(graph, model, corpus, tworoom, name):
         held_out=EPISODES,
         make_solver=lambda cost: made(cost, num_samples=100, n_steps=5),
     )
-    assert run_world(policy, corpus, tworoom).sum() >= 2
+    assert run_world(lambda w: w.set_policy(policy), corpus, tworoom).sum() >= 2
+
+
+def test_the_lines_in_the_readme(graph, corpus, tworoom, tmp_path, monkeypatch):
+    """An existing script with its policy replaced, as the README shows it."""
+    readme = (Path(__file__).parents[2] / "README.md").read_text()
+    _, lines = re.findall(r"```python\n(.*?)```", readme, re.S)
+    save(graph, tmp_path / "tworoom.metro")
+    monkeypatch.chdir(tmp_path)
+
+    def set_policy(world):
+        exec(lines, {"world": world, "episodes_idx": EPISODES})
+
+    assert run_world(set_policy, corpus, tworoom).all()
 
 
 @pytest.fixture
