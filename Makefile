@@ -25,6 +25,8 @@ docs: $(VENV)/ready
 	$(BIN)/python tools/paper_map.py
 	$(BIN)/python tools/cli_reference.py
 	$(BIN)/python tools/performance.py
+	$(BIN)/python tools/results.py
+	$(BIN)/python tools/cards.py
 
 # Peers and us on the same data, about ten minutes; the larger runs are in the docs.
 bench: $(VENV)/ready

@@ -6,10 +6,12 @@ import subprocess
 import sys
 from pathlib import Path
 
+import cards
 import cli_reference
 import paper_map
 import performance
 import pytest
+import results
 
 import metro
 from metro import errors
@@ -51,6 +53,18 @@ def test_decisions_name_tests_that_exist():
 def test_cli_reference_is_up_to_date():
     """Run `make docs` if this fails."""
     assert cli_reference.TARGET.read_text() == cli_reference.render()
+
+
+def test_results_page_is_up_to_date():
+    """Run `make docs` if this fails."""
+    assert results.TARGET.read_text() == results.render_page()
+
+
+@pytest.mark.parametrize("card", cards.cards(), ids=lambda card: card.stem)
+def test_cards_tell_the_rows(card):
+    """Run `make docs` if this fails; every shipped model has rows."""
+    assert cards.render(card) == card.read_text()
+    assert "Flat CEM, d = 25" in card.read_text()
 
 
 def test_performance_page_is_up_to_date():

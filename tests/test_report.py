@@ -404,3 +404,14 @@ def test_the_verbs(tmp_path):
     assert "for seed in 7 8 9; do metro evaluate cube" in shown
     checks = json.loads(run("reproduce", file, "--json"))
     assert len(checks) == len(load_paper_cells())
+
+
+def test_rows_without_a_model_stand_beside_every_model():
+    """Replays and floors do not look: they are in the section of each model."""
+    other = {"name": "pldm-small-tworoom", "digest": "m2", "family": "pldm"}
+    floor = runs({7: [None] * 4}, "random", model=None)
+    rows = [*METRO, *runs({7: [9, 9, 9, 9]}, "metro", model=other), *floor]
+    found = {(c.task.family, c.method) for c in make_cells(rows)}
+    assert {("lewm", "random"), ("pldm", "random")} <= found
+    alone = make_cells(floor)
+    assert [cell.task.family for cell in alone] == ["none"]

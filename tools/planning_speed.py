@@ -1,8 +1,9 @@
 """Time our micro planner against stable-worldmodel's own loop, same model, one run.
 
-Both plan for the same environments from the same frames to the same goals: ours encodes
-and solves all of them together, swm's `WorldModelPolicy` with `CEMSolver` and swm's `LeWM`
-around the same weights goes from one to the next, as its users run it.
+Both plan for the same environments from the same frames to the same goals, and hand out
+the actions of one plan: ours encodes and solves all of them together, swm's
+`WorldModelPolicy` with `CEMSolver` and swm's `LeWM` around the same weights goes from one to
+the next, as its users run it. The world is not stepped.
 
     python tools/planning_speed.py [MODEL] [ENVIRONMENTS] [ROUNDS]
 """
@@ -102,7 +103,8 @@ def measure(
         for buffer in policy._action_buffer:
             buffer.clear()
         started = time.perf_counter()
-        policy.get_action(dict(infos))
+        for _ in range(5 * blocks):
+            policy.get_action(dict(infos))
         spent["swm"].append(time.perf_counter() - started)
     best = {name: min(times) for name, times in spent.items()}
     return {

@@ -365,3 +365,25 @@ def test_the_predictor_alone_needs_an_encoder(footage, tmp_path):
     told = "part='predictor' keeps an encoder: give the model that has it as init."
     with pytest.raises(ModelError, match=f"^{re.escape(told)}$"):
         run(footage, tmp_path / "a.safetensors", replace(QUICK, part="predictor"))
+
+
+def test_the_predictor_learns_its_own_rollouts(footage, tmp_path):
+    """Blocks each from the last; latents and batch norm stay as they are."""
+    first = run(footage, tmp_path / "a.safetensors").model
+    recipe = replace(QUICK, part="predictor", rollout_blocks=3, steps=60, seed=1)
+    second = run(footage, tmp_path / "b.safetensors", recipe, init=first).model
+    frames = footage.pixels[:50]
+    assert_array_equal(first.encode(frames), second.encode(frames))
+    norm = "pred_proj.net.1.running_mean"
+    weights = [model.network.state_dict()[norm] for model in (first, second)]
+    assert_array_equal(*weights)
+    held_out = np.arange(len(footage.lengths))
+    before, after = (prediction_errors(m, footage, held_out) for m in (first, second))
+    assert after[2]["prediction"] < before[2]["prediction"]
+
+
+def test_rollouts_are_for_the_predictor():
+    """Published training never feeds a prediction back."""
+    told = "rollout_blocks belongs to part='predictor', got 5 for part='all'."
+    with pytest.raises(ModelError, match=f"^{re.escape(told)}$"):
+        Recipe(rollout_blocks=5)

@@ -109,6 +109,9 @@ def train(
     part: Annotated[
         str, typer.Option(help="all, or predictor: the encoder of --init is kept.")
     ] = "all",
+    rollout_blocks: Annotated[
+        int, typer.Option(help="For the predictor alone: learn this many blocks ahead.")
+    ] = 0,
     threads: Annotated[int, typer.Option(help="Of torch.")] = 1,
 ) -> None:
     """Train a world model on a recording; write it, its figures and its card.
@@ -132,6 +135,7 @@ def train(
         state_head=state_head,
         pixel_head=pixel_head,
         part=part,
+        rollout_blocks=rollout_blocks,
         batch_size=recipe.batch_size if batch_size is None else batch_size,
         learning_rate=recipe.learning_rate if learning_rate is None else learning_rate,
         seed=recipe.seed if seed is None else seed,

@@ -5,13 +5,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from metro.errors import BenchmarkError
+from metro.evaluation.outcomes import PLANNING
 from metro.evaluation.records import Setting
 
 _BLOCK = 5
 """Frames of one action block: H is swept around the frames of a micro plan."""
-
-PLANNING = ("encode", "search", "entry", "plan")
-"""The phases that are planning; the others are the world's."""
 
 _MULTIPLES = (1, 1.2, 2, 4)
 """Budgets that success is read off at, in goal distances."""

@@ -1,7 +1,7 @@
 """Rows of JSONL files as checked values: what was asked, and how it went."""
 
 import json
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -14,6 +14,8 @@ UNKNOWN = "not recorded"
 PHASES = ("draw", "encode", "search", "entry", "plan", "step")
 PLANNING = ("encode", "search", "entry", "plan")
 """Phases that are planning; drawing and stepping are the environment's."""
+
+_NO_MODEL = {"name": "no model", "family": "none", "digest": None}
 
 
 @dataclass(frozen=True, order=True)
@@ -106,7 +108,31 @@ def read_outcomes(rows: Iterable[Mapping[str, Any]]) -> list[Outcome]:
     ordered = sorted(rows, key=lambda row: json.dumps(row, sort_keys=True))
     if not ordered:
         raise BenchmarkError("There are no rows to report. Run metro evaluate first.")
-    return [_read(row) for row in ordered]
+    return [_read(row) for row in _beside_models(ordered)]
+
+
+def _beside_models(rows: Sequence[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
+    """Yield rows; those without a model once for each model asked the same queries.
+
+    Floors and replays do not look: they belong beside every model.
+    """
+    models: dict[str, dict[str, Any]] = {}
+    for row in rows:
+        if row.get("model"):
+            named = models.setdefault(_asked(row), {})
+            named[json.dumps(row["model"], sort_keys=True)] = row["model"]
+    for row in rows:
+        if row.get("model") or "model" not in row:
+            yield row
+        else:
+            for model in models.get(_asked(row), {"": _NO_MODEL}).values():
+                yield {**row, "model": model}
+
+
+def _asked(row: Mapping[str, Any]) -> str:
+    """Return which queries a row is about."""
+    parts = ("corpus", "queries", "benchmark", "rendering")
+    return json.dumps([row.get(part) for part in parts], sort_keys=True)
 
 
 def _read(row: Mapping[str, Any]) -> Outcome:

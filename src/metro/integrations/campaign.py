@@ -96,6 +96,8 @@ def _plan(
         raise BenchmarkError(f"batch must be at least 1, got {batch}.")
     tasks, wanted = [], []
     with source.open() as bench:
+        bench.corpus.require(bench.benchmark)
+        queries.require_corpus(bench.corpus.digest)
         check_queries(bench.corpus, queries)
         for setting in sorted(settings, key=lambda s: s.waypoint_budget or 0):
             bench.check(setting, queries)

@@ -10,7 +10,7 @@ from rich.console import Console
 from metro.display import print_inspection, print_journey, progress_bar, scoreboard
 from metro.errors import BenchmarkError
 from metro.evaluation.benchmark import load_benchmark
-from metro.evaluation.grids import PLANNING
+from metro.evaluation.outcomes import PLANNING
 from metro.evaluation.queries import Query, load_queries, save_queries
 from metro.evaluation.records import Setting
 from metro.evaluation.statistics import wilson

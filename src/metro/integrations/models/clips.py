@@ -117,6 +117,7 @@ class ClipSampler:
         scaling: Of the actions.
         batch_size: B.
         seed: Of the order.
+        clip_frames: T, frames of a clip.
     """
 
     def __init__(
@@ -127,11 +128,13 @@ class ClipSampler:
         scaling: Scaling,
         batch_size: int,
         seed: int,
+        clip_frames: int = CLIP_FRAMES,
     ) -> None:
         if len(starts) < batch_size:
             raise ModelError(
                 f"Training needs at least one batch of {batch_size} clips of "
-                f"{CLIP_ROWS} rows; the corpus has {len(starts)}. Record more episodes."
+                f"{clip_frames * ACTION_BLOCK} rows; the corpus has {len(starts)}. "
+                f"Record more episodes."
             )
         self._pixels, self._starts = footage.pixels, starts
         self._actions = scaling.apply(footage.actions)
@@ -139,6 +142,7 @@ class ClipSampler:
         if footage.states is not None:
             self._states = Scaling.fit(footage.states).apply(footage.states)
         self._batch_size, self._seed = batch_size, seed
+        self._clip_frames = clip_frames
         self._known = (-1, starts)
 
     @property
@@ -162,9 +166,10 @@ class ClipSampler:
 
     def gather(self, starts: NDArray[np.int64]) -> Batch:
         """Return the clips that start at these rows."""
-        frames = starts[:, None] + ACTION_BLOCK * np.arange(CLIP_FRAMES)
-        rows = starts[:, None] + np.arange(CLIP_ROWS)
-        blocks = self._actions[rows].reshape(len(starts), CLIP_FRAMES, -1)
+        number = self._clip_frames
+        frames = starts[:, None] + ACTION_BLOCK * np.arange(number)
+        rows = starts[:, None] + np.arange(number * ACTION_BLOCK)
+        blocks = self._actions[rows].reshape(len(starts), number, -1)
         states = None if self._states is None else self._states[frames]
         return Batch(self._pixels[frames.ravel()], blocks, states)
 

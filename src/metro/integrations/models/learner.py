@@ -20,6 +20,7 @@ from metro.integrations.models.networks import WorldModelNetwork
 from metro.integrations.models.presets import Sizes
 from metro.integrations.models.recipes import Recipe
 from metro.integrations.models.sigreg import draw_directions
+from metro.integrations.models.unrolling import unroll
 from metro.integrations.models.weights import fill
 
 _CLIP_NORM = 1.0
@@ -72,6 +73,9 @@ class Learner:
         """Let the latents stay as they are, batch norm too."""
         for part in (self.network.encoder, self.network.projector):
             part.requires_grad_(False).eval()
+        if self._recipe.rollout_blocks:
+            # Every step of a rollout must see the same norm, the one of planning.
+            self.network.pred_proj.eval()
 
     def advance(self, batch: Batch) -> dict[str, float]:
         """Do one optimiser step; return its weighted terms."""
@@ -107,7 +111,10 @@ class Learner:
         blocks = torch.from_numpy(batch.blocks).to(recipe.device)
         z = self.network.encode(torch.from_numpy(batch.pixels).to(recipe.device))
         z = z.unflatten(0, (len(blocks), -1))
-        predicted = self.network.predict(z[:, :-1], blocks[:, :-1])
+        if recipe.rollout_blocks:
+            predicted = unroll(self.network, z[:, 0], blocks[:, :-1])
+        else:
+            predicted = self.network.predict(z[:, :-1], blocks[:, :-1])
         if recipe.part == "predictor":
             return {"prediction": prediction_loss(z, predicted)}
         if recipe.family == "pldm":

@@ -5,6 +5,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from metro.errors import ModelError
+from metro.integrations.models.clips import CLIP_FRAMES
 from metro.integrations.models.presets import FAMILIES
 
 HEADS = ("none", "warmup", "throughout")
@@ -28,6 +29,8 @@ class Recipe:
         held_out: Share of the episodes that are never trained on.
         part: What is trained: ``all``, or the ``predictor`` alone (with the action
             embedder) on a frozen encoder, by the prediction loss.
+        rollout_blocks: For the predictor alone: blocks that it predicts one from the
+            other, as planning does; 0: each from recorded frames, as published.
         split: What is held out: ``episodes``, or ``clips`` as published.
         state_head: Auxiliary regression of the recorded state from z: ``none``,
             ``warmup`` (the first `head_share` of the steps) or ``throughout``.
@@ -48,6 +51,7 @@ class Recipe:
     num_directions: int = 256
     held_out: float = 0.1
     part: str = "all"
+    rollout_blocks: int = 0
     split: str = "episodes"
     state_head: str = "none"
     pixel_head: str = "none"
@@ -70,6 +74,11 @@ class Recipe:
                     f"{name} must be one of {', '.join(valid)}, "
                     f"got {getattr(self, name)!r}."
                 )
+        if self.rollout_blocks and self.part != "predictor":
+            raise ModelError(
+                f"rollout_blocks belongs to part='predictor', got "
+                f"{self.rollout_blocks} for part={self.part!r}."
+            )
         for name in ("steps", "batch_size", "num_directions", "threads"):
             if getattr(self, name) < 1:
                 raise ModelError(
@@ -79,6 +88,11 @@ class Recipe:
     def to_json(self) -> dict[str, Any]:
         """Return the settings as JSON values."""
         return asdict(self)
+
+    @property
+    def clip_frames(self) -> int:
+        """T, frames of a clip: 4 as published, more for rollouts."""
+        return self.rollout_blocks + 1 if self.rollout_blocks else CLIP_FRAMES
 
     def rate_at(self, step: int) -> float:
         """Return the learning rate of a step: linear warm-up, then cosine to 0."""

@@ -18,7 +18,6 @@ from metro.errors import ModelError
 from metro.integrations.models.calibration import calibrate
 from metro.integrations.models.checkpoints import Checkpoint, remove, resume, store
 from metro.integrations.models.clips import (
-    CLIP_FRAMES,
     ClipSampler,
     Footage,
     Scaling,
@@ -116,6 +115,7 @@ class _Run:
             scaling=self.scaling,
             batch_size=recipe.batch_size,
             seed=recipe.seed,
+            clip_frames=recipe.clip_frames,
         )
         self.seconds = 0.0
         self.log: list[dict[str, Any]] = []
@@ -145,8 +145,9 @@ class _Run:
         """Return the model as it is now, calibrated, independent of further steps."""
         network = WorldModelNetwork(self.sizes).to(self.recipe.device)
         network.load_state_dict(self.learner.network.state_dict())
-        batches = (self.sampler.batch(step) for step in range(num_batches))
-        calibrate(network, batches, part=self.recipe.part)
+        if not self.recipe.rollout_blocks:  # there the norm stayed as it was
+            batches = (self.sampler.batch(step) for step in range(num_batches))
+            calibrate(network, batches, part=self.recipe.part)
         network.cpu()
         return FrozenModel(
             network,
@@ -173,7 +174,7 @@ class _Run:
         step, steps = self.learner.step, self.recipe.steps
         if step % max(1, steps // CHECKS) and step != steps:
             return
-        frames = step * self.recipe.batch_size * CLIP_FRAMES
+        frames = step * self.recipe.batch_size * self.recipe.clip_frames
         entry = {
             "step": step,
             **{name: round(term, 5) for name, term in terms.items()},
@@ -211,9 +212,10 @@ def _split(
     """Return the first rows of the clips to train on, and the episodes to judge on."""
     number = len(footage.lengths)
     kept, held_out = split_episodes(number, recipe.held_out, recipe.seed)
+    rows = recipe.clip_frames * ACTION_BLOCK
     if recipe.split == "episodes":
-        return clip_starts(footage.lengths, kept), held_out
-    starts = clip_starts(footage.lengths, np.arange(number))
+        return clip_starts(footage.lengths, kept, rows=rows), held_out
+    starts = clip_starts(footage.lengths, np.arange(number), rows=rows)
     order = np.random.default_rng([recipe.seed, len(starts)]).permutation(len(starts))
     return np.sort(starts[order[round(recipe.held_out * len(starts)) :]]), held_out
 
