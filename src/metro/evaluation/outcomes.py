@@ -118,15 +118,20 @@ def _beside_models(rows: Sequence[Mapping[str, Any]]) -> Iterator[Mapping[str, A
     """
     models: dict[str, dict[str, Any]] = {}
     for row in rows:
-        if row.get("model"):
+        if isinstance(row, Mapping) and row.get("model"):
             named = models.setdefault(_asked(row), {})
             named[json.dumps(row["model"], sort_keys=True)] = row["model"]
     for row in rows:
-        if row.get("model") or "model" not in row:
+        if not _is_blind(row):
             yield row
         else:
             for model in models.get(_asked(row), {"": _NO_MODEL}).values():
                 yield {**row, "model": model}
+
+
+def _is_blind(row: Mapping[str, Any]) -> bool:
+    """Return whether a row says that no model was used; broken rows do not."""
+    return isinstance(row, Mapping) and "model" in row and row["model"] is None
 
 
 def _asked(row: Mapping[str, Any]) -> str:
