@@ -119,6 +119,7 @@ def evaluate(
     from metro.integrations.campaign import run_campaign
     from metro.integrations.querying import choose_settings, find_queries
 
+    asked = find_queries(benchmark, goal_distance, query_file)
     source = BenchSource(benchmark, corpus, model, graph, macro)
     settings = choose_settings(
         source,
@@ -129,7 +130,6 @@ def evaluate(
         planner_seeds=planner_seed or [7],
         macro_steps=macro_steps,
     )
-    asked = find_queries(benchmark, goal_distance, query_file)
     with success_bar(f"{method}, h = {plan_blocks}") as progress:
         rows = run_campaign(
             source,

@@ -72,7 +72,8 @@ def _curve(axes: Any, line: Line, place: int) -> None:
     curve = cell.curve[: line.step_budget + 1]
     bands = [wilson(round(rate * line.num_runs), line.num_runs) for rate in curve]
     low, high = np.array(bands).T
-    label = cell.name.replace(cell.method, line.label, 1)
+    name = cell.name.replace(cell.method, line.label, 1)
+    label = f"{name}, n = {line.num_runs}"
     steps = np.arange(len(curve))
     axes.plot(steps, 100 * curve, color=colour, label=label)
     axes.fill_between(steps, 100 * low, 100 * high, color=colour, alpha=0.12, lw=0)
@@ -80,8 +81,7 @@ def _curve(axes: Any, line: Line, place: int) -> None:
 
 def _title(cells: Sequence[Cell]) -> str:
     task = cells[0].task
-    runs = max(len(cell.outcomes) for cell in cells)
-    return f"{task.benchmark}, {task.model}, d = {task.goal_distance}, n = {runs}"
+    return f"{task.benchmark}, {task.model}, d = {task.goal_distance}"
 
 
 def _axes(title: str) -> tuple[Any, Any]:

@@ -121,13 +121,15 @@ def command_of(paper: PaperCell) -> str:
     """
     name, budget = paper.benchmark, paper.waypoint_budget
     model = f"{paper.family.upper()}-MODEL"
-    graph = "" if budget is None else f" --graph {name}-H{budget}.metro"
+    graph = ""
+    if budget is not None:
+        graph = f" --graph {name}.metro --waypoint-budget {budget}"
     told = paper.plan_blocks
     blocks = "" if told is None else f" --plan-blocks {told}"
     steps = max(4 * paper.goal_distance, paper.step_budget)
+    seeds = " ".join(f"--planner-seed {seed}" for seed in _SEEDS)
     return (
-        f"for seed in {' '.join(map(str, _SEEDS))}; do metro evaluate {name} --corpus "
-        f"{name}.h5 --model {model} --method {paper.method}{graph} "
-        f"--goal-distance {paper.goal_distance}{blocks} --step-budget {steps} "
-        f"--planner-seed $seed -o rows.jsonl; done"
+        f"metro evaluate {name} --corpus {name}.h5 --model {model} --method "
+        f"{paper.method}{graph} --goal-distance {paper.goal_distance}{blocks} "
+        f"--step-budget {steps} {seeds} -o rows.jsonl"
     )

@@ -5,7 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from metro.errors import BenchmarkError
-from metro.evaluation.benchmark import Benchmark, benchmarks_folder
+from metro.evaluation.benchmark import Benchmark, benchmarks_folder, load_benchmark
 from metro.evaluation.queries import (
     Query,
     QuerySet,
@@ -75,6 +75,7 @@ def find_queries(benchmark: str, goal_distance: int, path: Path | None) -> Query
 
     Raise `BenchmarkError` where the file has other distances than the one asked for.
     """
+    load_benchmark(benchmark)  # a name that is wrong is said first
     own = benchmarks_folder() / "queries" / f"{benchmark}-d{goal_distance}.csv"
     found = load_queries(path or own)
     for query in found:

@@ -5,7 +5,6 @@ import os
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from torch import Tensor
 
@@ -18,11 +17,15 @@ from metro.integrations.models.frozen import FrozenModel
 from metro.integrations.models.loading import read_weights
 from metro.integrations.models.networks import WorldModelNetwork
 from metro.integrations.models.presets import PAPER
-from metro.integrations.models.weights import fill
+from metro.integrations.models.weights import fill, read_tensors
 
 FORMAT = 1
 
 _ENTRY = "metro-macro"
+_NOT_OURS = (
+    "holds no macro model of metro. Train one: metro train-macro BENCHMARK; released "
+    "checkpoints are read by load_released_macro."
+)
 """The key of the file's metadata that holds our JSON."""
 
 _LOW = {"low_predictor.": "predictor.", "low_pred_proj.": "pred_proj."}
@@ -72,7 +75,7 @@ def load_macro(source: str | Path) -> MacroModel:
             f"There is no macro model {source}: not a file or one that comes with "
             f"metro ({known}). Train one: metro train-macro BENCHMARK."
         )
-    about, tensors = _read(path)
+    about, tensors = read_tensors(path, _ENTRY, _NOT_OURS)
     if about.get("format") != FORMAT:
         raise ModelError(
             f"{path} has macro format {about.get('format')}; this metro reads "
@@ -151,22 +154,3 @@ def _action_size(high: Mapping[str, Tensor], path: Path) -> int:
             f"missing. Give a checkpoint of Hi-LeWM."
         )
     return int(first.shape[1])
-
-
-def _read(path: Path) -> tuple[dict[str, Any], dict[str, Tensor]]:
-    from safetensors import SafetensorError, safe_open
-
-    try:
-        with safe_open(path, framework="pt") as file:
-            entry = (file.metadata() or {}).get(_ENTRY)
-            tensors = {name: file.get_tensor(name) for name in file.keys()}
-    except SafetensorError as error:
-        raise ModelError(
-            f"{path} is damaged or not a safetensors file ({error}). Copy it again."
-        ) from error
-    if entry is None:
-        raise ModelError(
-            f"{path} holds no macro model of metro. Train one: metro train-macro "
-            f"BENCHMARK; released checkpoints are read by load_released_macro."
-        )
-    return json.loads(entry), tensors

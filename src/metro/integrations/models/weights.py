@@ -17,6 +17,10 @@ from metro.integrations.models.presets import Sizes
 FORMAT = 1
 
 _ENTRY = "metro"
+_NOT_OURS = (
+    "holds tensors but no metro model; released weights are folders with config.json "
+    "and weights.pt."
+)
 """The key of the file's metadata that holds our JSON."""
 
 
@@ -52,7 +56,7 @@ def describe(model: FrozenModel) -> dict[str, Any]:
 
 def read_model(path: Path) -> FrozenModel:
     """Return the model in a ``.safetensors`` file that `save_model` wrote."""
-    description, tensors = _read(path)
+    description, tensors = read_tensors(path, _ENTRY, _NOT_OURS)
     if description.get("format") != FORMAT:
         raise ModelError(
             f"{path} has model format {description.get('format')}; this metro reads "
@@ -97,22 +101,28 @@ def fill(network: WorldModelNetwork, tensors: dict[str, Tensor], source: str) ->
     network.load_state_dict(given, strict=True)
 
 
-def _read(path: Path) -> tuple[dict[str, Any], dict[str, Tensor]]:
+def read_tensors(
+    path: Path, entry_name: str, otherwise: str
+) -> tuple[dict[str, Any], dict[str, Tensor]]:
+    """Return the description and the tensors of a safetensors file of ours.
+
+    Args:
+        path: The file.
+        entry_name: Of its metadata that holds the description, as JSON.
+        otherwise: What to say of a file without that entry, after its path.
+    """
     from safetensors import SafetensorError, safe_open
 
     try:
         with safe_open(path, framework="pt") as file:
-            entry = (file.metadata() or {}).get(_ENTRY)
+            entry = (file.metadata() or {}).get(entry_name)
             tensors = {name: file.get_tensor(name) for name in file.keys()}
     except SafetensorError as error:
         raise ModelError(
             f"{path} is damaged or not a safetensors file ({error}). Copy it again."
         ) from error
     if entry is None:
-        raise ModelError(
-            f"{path} holds tensors but no metro model; released weights are folders "
-            f"with config.json and weights.pt."
-        )
+        raise ModelError(f"{path} {otherwise}")
     return json.loads(entry), tensors
 
 
