@@ -1,0 +1,5 @@
+"""All studies, in the order of the report."""
+
+from metro.evaluation.studies.study import Study
+
+STUDIES: tuple[Study, ...] = ()
