@@ -3,7 +3,8 @@
 The plain way feeds the whole context to the predictor for every new latent. But while
 the context grows, earlier tokens do not change (attention is causal), so their keys and
 values are kept; actions modulate a block the same way wherever they stand in the
-context, so that is computed once; and of the last block only the last token is needed.
+context, so that is computed once, for all steps together; of the last block only the
+last token is needed; and a single step is a chain of small linear maps.
 Letters: B sequences, T blocks of actions, n tokens, D latent size.
 """
 
@@ -15,8 +16,6 @@ from torch.nn import functional
 
 from metro.integrations.models.predictor import Attention, ConditionalBlock
 from metro.integrations.models.presets import Sizes
-
-_Modulation = tuple[Tensor, ...]
 
 
 class Unrollable(Protocol):
@@ -54,69 +53,80 @@ def unroll(network: Unrollable, z: Tensor, blocks: Tensor) -> Tensor:
     window = network.sizes.num_frames
     places = network.predictor.pos_embedding[0]
     transformer = network.predictor.transformer
-    alone = blocks.shape[1] == 1
-    layers = [_Layer(block, alone=alone) for block in transformer.layers]
     conditions = functional.silu(network.action_encoder(blocks))
+    layers = [_Layer(block, conditions) for block in transformer.layers]
     latents = [z]
     for step in range(blocks.shape[1]):
-        grows = step < window
         first = max(0, step + 1 - window)
+        grows = first == 0
         if grows:
             x = (latents[-1] + places[step])[:, None]
         else:
             x = torch.stack(latents[first:], dim=1) + places
         for number, layer in enumerate(layers):
-            layer.modulate(conditions[:, step], keep=window)
-            x = layer(x, grows=grows, last=number == len(layers) - 1)
+            moments = slice(step if grows else first, step + 1)
+            last = number == len(layers) - 1
+            x = layer(x, moments, grows=grows, last=last)
         latents.append(network.pred_proj(transformer.norm(x[:, -1])))
     return torch.stack(latents[1:], dim=1)
 
 
 class _Layer:
-    """One block of the predictor with what it remembers of earlier steps."""
+    """One block of the predictor: what actions do to it, what it remembers.
 
-    def __init__(self, block: ConditionalBlock, *, alone: bool) -> None:
-        self._block, self._alone = block, alone
-        self._modulations: list[_Modulation] = []
+    Args:
+        block: Of the predictor.
+        conditions: ``[B, T, D]`` SiLU of the embedded actions, of all steps.
+    """
+
+    def __init__(self, block: ConditionalBlock, conditions: Tensor) -> None:
+        self._block = block
+        linear: Any = block.adaLN_modulation[1]
+        # (s1, k1, g1, s2, k2, g2); k1 and k2 are used as 1 + k only
+        ones = linear.bias.new_tensor([0, 1, 0, 0, 1, 0])
+        bias = linear.bias + ones.repeat_interleave(len(linear.bias) // 6)
+        made = functional.linear(conditions, linear.weight, bias)
+        self._modulations = made.chunk(6, dim=-1)
         self._keys: list[Tensor] = []
         self._values: list[Tensor] = []
+        self._alone = _fold_alone(block.attn) if conditions.shape[1] == 1 else None
 
-    def modulate(self, condition: Tensor, *, keep: int) -> None:
-        """Remember what the newest action does to this block; forget the oldest."""
-        made = self._block.adaLN_modulation[1](condition)
-        s1, k1, g1, s2, k2, g2 = made.chunk(6, dim=-1)
-        self._modulations.append((s1, 1 + k1, g1, s2, 1 + k2, g2))
-        del self._modulations[:-keep]
+    def __call__(self, x: Tensor, moments: slice, *, grows: bool, last: bool) -> Tensor:
+        """Return the tokens ``[B, n, D]`` after the block; of the ``last`` only one.
 
-    def __call__(self, x: Tensor, *, grows: bool, last: bool) -> Tensor:
-        """Return the tokens ``[B, n, D]`` after the block; of the ``last`` only one."""
-        block, number = self._block, x.shape[1]
-        s1, k1, g1, s2, k2, g2 = self._of_last(number)
-        inputs = block.attn.norm(block.norm1(x) * k1 + s1)
+        Args:
+            x: ``[B, n, D]`` tokens.
+            moments: The n steps whose tokens they are.
+            grows: Whether the past is still within the context.
+            last: Whether no block follows.
+        """
+        block = self._block
+        s1, k1, g1, s2, k2, g2 = (part[:, moments] for part in self._modulations)
+        inputs = block.attn.norm(torch.addcmul(s1, block.norm1(x), k1))
+        mixed = self._attend(inputs, grows=grows, last=last)
+        if last and x.shape[1] > 1:
+            x, g1 = x[:, -1:], g1[:, -1:]
+            s2, k2, g2 = s2[:, -1:], k2[:, -1:], g2[:, -1:]
+        x = torch.addcmul(x, g1, mixed)
+        change = block.mlp(torch.addcmul(s2, block.norm2(x), k2))
+        return torch.addcmul(x, g2, change)
+
+    def _attend(self, inputs: Tensor, *, grows: bool, last: bool) -> Tensor:
+        """Return what attention adds to the tokens ``[B, n, D]``."""
+        attention = self._block.attn
+        if self._alone is not None:
+            return functional.linear(inputs, *self._alone)
         if grows:
             mixed = self._attend_to_past(inputs)
         elif last:
-            mixed = _attend_from_last(block.attn, inputs)
+            mixed = _attend_from_last(attention, inputs)
         else:
-            mixed = _attend(block.attn, inputs)
-        if last and number > 1:
-            x, g1 = x[:, -1:], g1[:, -1:]
-            s2, k2, g2 = s2[:, -1:], k2[:, -1:], g2[:, -1:]
-        x = torch.addcmul(x, g1, block.attn.to_out(mixed))
-        return torch.addcmul(x, g2, block.mlp(block.norm2(x) * k2 + s2))
-
-    def _of_last(self, number: int) -> list[Tensor]:
-        chosen = self._modulations[-number:]
-        if number == 1:
-            return [part[:, None] for part in chosen[0]]
-        return [torch.stack(parts, dim=1) for parts in zip(*chosen, strict=True)]
+            mixed = _attend(attention, inputs)
+        return attention.to_out(mixed)
 
     def _attend_to_past(self, inputs: Tensor) -> Tensor:
         """Return what the newest token ``[B, 1, D]`` takes from itself and the past."""
         attention = self._block.attn
-        if self._alone:  # a single step: its token has only itself to look at
-            weight = attention.to_qkv.weight
-            return functional.linear(inputs, weight[2 * len(weight) // 3 :])
         query, key, value = attention.to_qkv(inputs).chunk(3, dim=-1)
         self._keys.append(key)
         self._values.append(value)
@@ -124,6 +134,16 @@ class _Layer:
             return value
         keys, values = torch.cat(self._keys, dim=1), torch.cat(self._values, dim=1)
         return _weigh(attention, query, keys, values)
+
+
+def _fold_alone(attention: Attention) -> tuple[Tensor, Tensor]:
+    """Return weight and bias of attention for a token that has only itself to see.
+
+    It takes its own value whole, so values and output are one linear map.
+    """
+    output: Any = attention.to_out[0]
+    weight = attention.to_qkv.weight
+    return output.weight @ weight[2 * len(weight) // 3 :], output.bias
 
 
 def _attend_from_last(attention: Attention, inputs: Tensor) -> Tensor:
