@@ -16,6 +16,7 @@ from metro.evaluation.guides import (
     WaypointGuide,
 )
 from metro.evaluation.queries import Query, load_queries, sample_queries, save_queries
+from metro.evaluation.records import Setting
 from metro.evaluation.runner import Attempt, run_attempts
 from metro.latents import Latents
 
@@ -299,3 +300,23 @@ def test_bad_query_files(tmp_path, text, told):
     (tmp_path / "q.csv").write_text(text)
     with pytest.raises(BenchmarkError, match=re.escape(told)):
         load_queries(tmp_path / "q.csv")
+
+
+def test_the_first_queries_keep_the_name_of_their_file(tmp_path):
+    path = tmp_path / "some.csv"
+    save_queries([Query(0, 1, 5), Query(1, 2, 6), Query(4, 0, 4)], path)
+    found = load_queries(path)
+    some = found.first(2)
+    assert list(some) == list(found)[:2]
+    assert (some.name, some.digest) == (found.name, found.digest)
+    for count in (0, 4):
+        with pytest.raises(BenchmarkError, match=r"has 3 queries"):
+            found.first(count)
+
+
+def test_a_method_has_its_own_options():
+    assert Setting("hi-lewm", 2, None, 50, 7, 1, "box").option == "box"
+    with pytest.raises(BenchmarkError, match=r"flat has no option 'box'"):
+        Setting("flat", 2, None, 50, 7, option="box")
+    with pytest.raises(BenchmarkError, match=r"hi-lewm-c has no option 'box'"):
+        Setting("hi-lewm-c", 2, None, 50, 7, 1, "box")

@@ -418,3 +418,23 @@ def test_rows_without_a_model_stand_beside_every_model():
     assert {("lewm", "random"), ("pldm", "random")} <= found
     alone = make_cells(floor)
     assert [cell.task.family for cell in alone] == ["none"]
+
+
+def test_macro_steps_and_options_are_cells_of_their_own():
+    rows = [
+        *(found for h_h in (1, 2) for found in hierarchical(macro_steps=h_h)),
+        *hierarchical(macro_steps=1, option="leave-one-out"),
+    ]
+    cells = make_cells(rows)
+    assert [cell.name for cell in cells] == [
+        "hi-lewm-c, h = 1, h_h = 1",
+        "hi-lewm-c, h = 1, h_h = 2",
+        "hi-lewm-c (leave-one-out), h = 1, h_h = 1",
+    ]
+    # The headline's hi-lewm-c is the authors' way: it does not choose from options.
+    assert len(contenders(cells)["hi-lewm-c"]) == 2
+
+
+def hierarchical(**more):
+    found = runs({7: [30, None]}, "hi-lewm-c")
+    return [told | {"setting": told["setting"] | more} for told in found]

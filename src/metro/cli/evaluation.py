@@ -27,6 +27,9 @@ QueryPath = Annotated[
     Path | None,
     typer.Option("--queries", help="CSV by metro queries; the benchmark's if absent."),
 ]
+First = Annotated[
+    int | None, typer.Option(help="Only so many queries of the file, from its top.")
+]
 Batch = Annotated[int, typer.Option(help="Queries planned together.")]
 Workers = Annotated[int, typer.Option(help="Processes; the rows are the same.")]
 
@@ -93,6 +96,10 @@ def evaluate(
         typer.Option(help="For the hi-lewm methods: made by metro train-macro."),
     ] = None,
     macro_steps: Annotated[int, typer.Option(help="h_h of the hi-lewm methods.")] = 1,
+    option: Annotated[
+        str | None,
+        typer.Option(help="hi-lewm: box; hi-lewm-c and -staged: leave-one-out."),
+    ] = None,
     goal_distance: Distance = 25,
     plan_blocks: Annotated[int, typer.Option(help="h, blocks of a micro plan.")] = 1,
     waypoint_budget: Annotated[
@@ -103,6 +110,7 @@ def evaluate(
         list[int] | None, typer.Option(help="Of the micro planner; may be repeated.")
     ] = None,
     query_file: QueryPath = None,
+    first: First = None,
     batch: Batch = 25,
     workers: Workers = 1,
     as_json: AsJson = False,
@@ -119,7 +127,7 @@ def evaluate(
     from metro.integrations.campaign import run_campaign
     from metro.integrations.querying import choose_settings, find_queries
 
-    asked = find_queries(benchmark, goal_distance, query_file)
+    asked = find_queries(benchmark, goal_distance, query_file, first)
     source = BenchSource(benchmark, corpus, model, graph, macro)
     settings = choose_settings(
         source,
@@ -129,6 +137,7 @@ def evaluate(
         step_budget=step_budget or 2 * goal_distance,
         planner_seeds=planner_seed or [7],
         macro_steps=macro_steps,
+        option=option,
     )
     with success_bar(f"{method}, h = {plan_blocks}") as progress:
         rows = run_campaign(
@@ -175,6 +184,7 @@ def sweep(
         list[int] | None, typer.Option(help="Of the micro planner; may be repeated.")
     ] = None,
     query_file: QueryPath = None,
+    first: First = None,
     batch: Batch = 25,
     workers: Workers = 1,
     as_json: AsJson = False,
@@ -198,7 +208,7 @@ def sweep(
         planner_seeds=planner_seed or [7, 8, 9],
     )
     source = BenchSource(benchmark, corpus, model, graph)
-    asked = find_queries(benchmark, goal_distance, query_file)
+    asked = find_queries(benchmark, goal_distance, query_file, first)
     with success_bar(f"{len(settings)} runs") as progress:
         rows = run_campaign(
             source,

@@ -28,6 +28,7 @@ class Cell:
         method: Such as ``metro``.
         plan_blocks: h.
         waypoint_budget: H; None for methods without a graph.
+        macro_steps: h_h; None for methods without macro actions.
         graph: Digest of the graph's latents; None: no graph.
         outcomes: By query, then seed; each pair once.
         notes: What a reader has to know about the rows.
@@ -37,6 +38,7 @@ class Cell:
     method: str
     plan_blocks: int
     waypoint_budget: int | None
+    macro_steps: int | None
     graph: str | None
     outcomes: tuple[Outcome, ...]
     notes: tuple[str, ...] = ()
@@ -71,8 +73,9 @@ class Cell:
 
     @property
     def name(self) -> str:
-        """The method with its h and H."""
-        named = zip(("h", "H"), self.setting, strict=True)
+        """The method with its h, H and h_h."""
+        values = (*self.setting, self.macro_steps)
+        named = zip(("h", "H", "h_h"), values, strict=True)
         parts = [f"{name} = {value}" for name, value in named if value is not None]
         return ", ".join([self.method, *parts])
 

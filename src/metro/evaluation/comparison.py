@@ -21,7 +21,9 @@ METRO, FLAT_PAPER, FLAT_BEST = "metro", "flat (paper)", "flat (best h)"
 METRO_BEST = "metro (best T)"
 ORDER = (
     *("metro", "flat", "oracle", "committed", "waypoints"),
-    *("hi-lewm", "hi-lewm-c", "hi-lewm-c-staged", "replay", "random", "stay"),
+    *("hi-lewm", "hi-lewm (box)", "hi-lewm-c", "hi-lewm-c (leave-one-out)"),
+    *("hi-lewm-c-staged", "hi-lewm-c-staged (leave-one-out)"),
+    *("replay", "random", "stay"),
 )
 """Methods, in the order that they are told."""
 
@@ -189,9 +191,7 @@ def paper_of(
     task: Task, label: str, step_budget: int, cells: Iterable[PaperCell]
 ) -> list[PaperCell]:
     """Return what the paper tells of a method at this d; the same T first."""
-    if label == FLAT_BEST:  # the paper has no such thing
-        return []
-    method = label.split(" (")[0]
+    method = {FLAT_PAPER: "flat", METRO_BEST: METRO}.get(label, label)
     wanted = (task.benchmark, task.family, method, task.goal_distance)
     found = [
         cell

@@ -18,14 +18,15 @@ def make_cells(rows: Iterable[Mapping[str, Any]]) -> list[Cell]:
     """
     groups: dict[tuple[Any, ...], list[Outcome]] = {}
     for row in read_outcomes(rows):
-        key = (row.task, row.method, row.plan_blocks, row.waypoint_budget, row.graph)
+        setting = (row.plan_blocks, row.waypoint_budget, row.macro_steps)
+        key = (row.task, row.method, *setting, row.graph)
         groups.setdefault(key, []).append(row)
     return sorted(map(_make_cell, groups.values()), key=_order)
 
 
 def _order(cell: Cell) -> tuple[Any, ...]:
-    budget = cell.waypoint_budget or 0
-    return (cell.task, cell.method, cell.plan_blocks, budget, cell.graph or "")
+    numbers = (cell.plan_blocks, cell.waypoint_budget or 0, cell.macro_steps or 0)
+    return (cell.task, cell.method, *numbers, cell.graph or "")
 
 
 def _make_cell(rows: Sequence[Outcome]) -> Cell:
@@ -43,6 +44,7 @@ def _make_cell(rows: Sequence[Outcome]) -> Cell:
         method=runs[0].method,
         plan_blocks=runs[0].plan_blocks,
         waypoint_budget=runs[0].waypoint_budget,
+        macro_steps=runs[0].macro_steps,
         graph=runs[0].graph,
         outcomes=tuple(runs),
         notes=tuple(notes),

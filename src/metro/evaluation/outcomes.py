@@ -51,9 +51,10 @@ class Outcome:
 
     Attributes:
         task: What was asked.
-        method: Such as ``metro``.
+        method: Such as ``metro``; with its option in brackets, if it was given one.
         plan_blocks: h.
         waypoint_budget: H; None for methods without a graph.
+        macro_steps: h_h; None for methods without macro actions.
         step_budget: T that was run.
         seed: Of the planner.
         query: From where to where.
@@ -72,6 +73,7 @@ class Outcome:
     method: str
     plan_blocks: int
     waypoint_budget: int | None
+    macro_steps: int | None
     step_budget: int
     seed: int
     query: Query
@@ -146,9 +148,10 @@ def _read(row: Mapping[str, Any]) -> Outcome:
         error = row.get("error")
         return Outcome(
             task=_task(row, query),
-            method=str(setting["method"]),
+            method=_method(setting),
             plan_blocks=int(setting["plan_blocks"]),
             waypoint_budget=setting["waypoint_budget"],
+            macro_steps=setting.get("macro_steps"),
             step_budget=int(setting["step_budget"]),
             seed=int(setting["planner_seed"]),
             query=query,
@@ -167,6 +170,11 @@ def _read(row: Mapping[str, Any]) -> Outcome:
             f"This is not a row of metro evaluate ({type(problem).__name__}: "
             f"{problem}): {json.dumps(row, sort_keys=True)[:80]}. Remove it."
         ) from None
+
+
+def _method(setting: Mapping[str, Any]) -> str:
+    option = setting.get("option")
+    return str(setting["method"]) + (f" ({option})" if option else "")
 
 
 def _task(row: Mapping[str, Any], query: Query) -> Task:

@@ -4,7 +4,7 @@ import csv
 import hashlib
 import io
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -67,6 +67,15 @@ class QuerySet:
 
     def __len__(self) -> int:
         return len(self.queries)
+
+    def first(self, count: int) -> "QuerySet":
+        """Return the first queries; they keep the name and digest of the file."""
+        if not 1 <= count <= len(self):
+            raise BenchmarkError(
+                f"{self.name} has {len(self)} queries, the first {count} were asked "
+                f"for."
+            )
+        return replace(self, queries=self.queries[:count])
 
     def require_corpus(self, digest: str) -> None:
         """Raise `BenchmarkError` if they were drawn from another corpus."""

@@ -18,6 +18,13 @@ GRAPH_METHODS = ("metro", "committed")
 HIERARCHICAL_METHODS = ("hi-lewm", "hi-lewm-c", "hi-lewm-c-staged")
 """Those that need a macro model on top of the world model."""
 
+OPTIONS = {
+    "hi-lewm": ("box",),
+    "hi-lewm-c": ("leave-one-out",),
+    "hi-lewm-c-staged": ("leave-one-out",),
+}
+"""What can be asked of a method beyond the authors' way. Decision: D21."""
+
 MODEL_METHODS = (
     *GRAPH_METHODS,
     "flat",
@@ -44,6 +51,7 @@ class Setting:
         step_budget: T, environment steps.
         planner_seed: Of the micro planner's random numbers.
         macro_steps: h_h of the hierarchical methods; None for the others.
+        option: One of the method's `OPTIONS`; None: the authors' way.
     """
 
     method: str
@@ -52,6 +60,7 @@ class Setting:
     step_budget: int
     planner_seed: int
     macro_steps: int | None = None
+    option: str | None = None
 
     def __post_init__(self) -> None:
         if self.method not in METHODS:
@@ -67,6 +76,12 @@ class Setting:
             raise BenchmarkError(
                 f"macro_steps belongs to {', '.join(HIERARCHICAL_METHODS)}, and only "
                 f"to them; got {self.macro_steps} for {self.method}."
+            )
+        if self.option is not None and self.option not in OPTIONS.get(self.method, ()):
+            known = [f"{name}: {', '.join(some)}" for name, some in OPTIONS.items()]
+            raise BenchmarkError(
+                f"{self.method} has no option {self.option!r}. There are "
+                f"{'; '.join(known)}."
             )
         ranges = {"plan_blocks": LARGEST_PLAN, "step_budget": 100_000}
         for name, largest in ranges.items():
@@ -92,8 +107,9 @@ def key_of(row: Mapping[str, Any]) -> str:
 def to_json(setting: Setting, query: Query) -> dict[str, Any]:
     """Return a setting and a query as the row has them."""
     told = asdict(setting)
-    if setting.macro_steps is None:
-        del told["macro_steps"]
+    for name in ("macro_steps", "option"):
+        if told[name] is None:
+            del told[name]
     return {"setting": told, "query": query.to_json()}
 
 

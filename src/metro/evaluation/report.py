@@ -164,7 +164,7 @@ def _name(task: Task) -> str:
 
 def _told(cells: Sequence[Cell]) -> str:
     task, run = cells[0].task, {cell.method for cell in cells}
-    left = [method for method in ORDER if method not in run]
+    left = [name for name in ORDER if name not in run and "(" not in name]
     size = "" if task.episodes is None else f", {task.episodes:,} episodes"
     model, corpus, _ = (digest[:12] for digest in task.digests)
     return (

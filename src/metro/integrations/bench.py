@@ -160,10 +160,14 @@ class Bench:
 
     def hierarchy_for(self, setting: Setting, goal_distance: int) -> Hierarchy:
         """Return a hierarchical method with its bank, made once."""
-        key = setting.method, setting.macro_steps, goal_distance
+        key = setting.method, setting.macro_steps, setting.option, goal_distance
         if key not in self._hierarchies:
             chosen = hierarchy_settings(
-                setting.method, goal_distance, macro_steps=setting.macro_steps or 1
+                setting.method,
+                goal_distance,
+                macro_steps=setting.macro_steps or 1,
+                leave_one_out=setting.option == "leave-one-out",
+                clip_to_box=setting.option == "box",
             )
             made = prepare_hierarchy(chosen, self.model, self.macro, self.corpus)
             self._hierarchies[key] = made

@@ -70,8 +70,10 @@ def look_at(world: World, corpus: Corpus, query: Query) -> Query:
     )
 
 
-def find_queries(benchmark: str, goal_distance: int, path: Path | None) -> QuerySet:
-    """Return the queries of a file, or the benchmark's own for a distance.
+def find_queries(
+    benchmark: str, goal_distance: int, path: Path | None, first: int | None = None
+) -> QuerySet:
+    """Return the (``first``) queries of a file, or the benchmark's for a distance.
 
     Raise `BenchmarkError` where the file has other distances than the one asked for.
     """
@@ -84,7 +86,7 @@ def find_queries(benchmark: str, goal_distance: int, path: Path | None) -> Query
                 f"{found.name} has goals {query.goal_distance} frames away, asked for "
                 f"{goal_distance}. Give --goal-distance {query.goal_distance}."
             )
-    return found
+    return found if first is None else found.first(first)
 
 
 def choose_settings(  # noqa: PLR0913  (one argument a setting, as the verb has them)
@@ -96,6 +98,7 @@ def choose_settings(  # noqa: PLR0913  (one argument a setting, as the verb has 
     step_budget: int,
     planner_seeds: Sequence[int],
     macro_steps: int = 1,
+    option: str | None = None,
 ) -> list[Setting]:
     """Return the settings of a method; H is the graph's own if not given.
 
@@ -114,7 +117,7 @@ def choose_settings(  # noqa: PLR0913  (one argument a setting, as the verb has 
     elif waypoint_budgets:
         budgets = waypoint_budgets  # refused by `Setting`, with a reason
     return [
-        Setting(method, blocks, budget, step_budget, seed, chosen)
+        Setting(method, blocks, budget, step_budget, seed, chosen, option)
         for budget in budgets
         for blocks in plan_blocks
         for seed in planner_seeds
