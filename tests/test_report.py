@@ -16,6 +16,7 @@ from metro.evaluation.benchmark import benchmark_names, load_benchmark
 from metro.evaluation.cells import best_cell, first_best_budget, front
 from metro.evaluation.comparison import contenders, differences, lines_of
 from metro.evaluation.grouping import make_cells
+from metro.evaluation.material import Material, gather
 from metro.evaluation.outcomes import load_rows
 from metro.evaluation.paper import load_paper_cells, read_paper_cells
 from metro.evaluation.report import headline_rows, results_markdown, write_report
@@ -186,7 +187,7 @@ def test_a_pilot_does_not_win():
     assert best_cell(cells, 300).plan_blocks == 1
     assert {point.cell.plan_blocks for point in front(cells)} == {1}
     told = "Note: not chosen from, for they have less than 8 runs: metro, h = 2, H = 8."
-    assert told in results_markdown(METRO + pilot)
+    assert told in results_markdown(Material(METRO + pilot))
 
 
 def test_seconds_follow_the_frames_acted():
@@ -262,15 +263,16 @@ def test_success_by_tag():
 
 def test_a_page_does_not_depend_on_the_order_of_rows():
     """The same rows shuffled, the same text."""
-    page = results_markdown(ROWS)
-    assert results_markdown(random.Random(1).sample(ROWS, len(ROWS))) == page
+    page = results_markdown(Material(ROWS))
+    mixed = random.Random(1).sample(ROWS, len(ROWS))
+    assert results_markdown(Material(mixed)) == page
     assert "| metro | 1 | 8 | 300 | 87.5 | 52.9 to 97.8 | 87.50 ± 17.68 |" in page
     assert "100.00 ± 0.00 (T = 150)" in page
 
 
 def test_every_table_says_where_it_comes_from():
     """n, seeds, query file, commit; and what was not run."""
-    page = results_markdown(ROWS)
+    page = results_markdown(Material(ROWS))
     told = (
         "n = 4 queries x 2 planner seeds (7, 8); query file tworoom-d75.csv (q1); "
         "commit abcdef012."
@@ -300,7 +302,7 @@ class Page(HTMLParser):
 def test_a_report_is_complete(tmp_path):
     """Markdown with its pictures beside it; one HTML page that loads nothing."""
     rows = [*ROWS, row(9, error="<b> & |", frames=None)]
-    files = write_report(rows, tmp_path / "new" / "report")
+    files = write_report(Material(rows), tmp_path / "new" / "report")
     assert [file.suffix for file in files] == [".md", ".html", ".png", ".png"]
     text = files[0].read_text()
     for name in re.findall(r"\]\((.*?)\)", text):
@@ -318,9 +320,9 @@ def test_plots_need_an_extra(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     told = 'A report\'s plots need matplotlib: pip install "metro-wm[plots]"'
     with pytest.raises(MissingExtra, match=f"^{re.escape(told)}$"):
-        write_report(ROWS, tmp_path / "report")
+        write_report(Material(ROWS), tmp_path / "report")
     assert not (tmp_path / "report").exists()
-    assert results_markdown(ROWS)
+    assert results_markdown(Material(ROWS))
 
 
 def test_the_papers_cells():
