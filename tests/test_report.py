@@ -12,15 +12,21 @@ from typer.testing import CliRunner
 
 from metro.cli import app
 from metro.errors import BenchmarkError, MissingExtra
+from metro.evaluation.ablations import ablations
 from metro.evaluation.benchmark import benchmark_names, load_benchmark
 from metro.evaluation.cells import best_cell, first_best_budget, front
-from metro.evaluation.comparison import contenders, differences, lines_of
+from metro.evaluation.comparison import by_task, contenders, differences, lines_of
+from metro.evaluation.document import Heading, Picture, Text
 from metro.evaluation.grouping import make_cells
+from metro.evaluation.key_figures import key_figures
 from metro.evaluation.material import Material, gather
 from metro.evaluation.outcomes import load_rows
 from metro.evaluation.paper import load_paper_cells, read_paper_cells
+from metro.evaluation.prose import prose_to_html, sections
 from metro.evaluation.report import headline_rows, results_markdown, write_report
 from metro.evaluation.reproduction import reproduce
+from metro.evaluation.studies import registry
+from metro.evaluation.studies.study import Section, Study
 from metro.evaluation.tables import arrival_of, by_tag
 
 
@@ -291,7 +297,7 @@ class Page(HTMLParser):
         self.open, self.sources = [], []
 
     def handle_starttag(self, tag, attributes):
-        if tag not in ("meta", "img"):
+        if tag not in ("meta", "img", "link"):
             self.open.append(tag)
         self.sources += [value for name, value in attributes if name in ("src", "href")]
 
@@ -310,8 +316,10 @@ def test_a_report_is_complete(tmp_path):
     page = Page()
     page.feed(files[1].read_text())
     assert page.open == []
-    assert len(page.sources) == 2
-    assert all(source.startswith("data:image/png;base64,") for source in page.sources)
+    loaded = [source for source in page.sources if not source.startswith("#")]
+    assert len(loaded) == 3
+    assert loaded[0] == "data:,"  # no icon is asked for
+    assert all(source.startswith("data:image/png;base64,") for source in loaded[1:])
     assert "&lt;b&gt; &amp; |" in files[1].read_text()
 
 
@@ -420,3 +428,144 @@ def test_rows_without_a_model_stand_beside_every_model():
     assert {("lewm", "random"), ("pldm", "random")} <= found
     alone = make_cells(floor)
     assert [cell.task.family for cell in alone] == ["none"]
+
+
+def study(**changed):
+    """Return a study whose section is its number of rows and a picture."""
+    blocks = (Heading("Study", 2), Picture("a.png", "a plot"))
+
+    def render(rows):
+        told = Section((Text(f"{len(rows)} rows."), *blocks), {"a.png": PNG})
+        return told
+
+    fields = {"name": "one", "title": "Study", "question": "Why?", "command": "metro x"}
+    return Study(**(fields | changed), render=render)
+
+
+PNG = bytes.fromhex(
+    "89504e470d0a1a0a0000000d4948445200000001000000010806000000"
+    "1f15c4890000000d49444154789c626001000000050001a5f645400000000049454e44ae426082"
+)
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """A folder with everything that a report is made from."""
+    place = tmp_path / "results"
+    (place / "studies").mkdir(parents=True)
+    (place / "pictures").mkdir()
+    (place / "rows.jsonl").write_text("".join(json.dumps(r) + "\n" for r in ROWS))
+    (place / "studies" / "one.jsonl").write_text('{"a": 1}\n{"a": 2}\n')
+    (place / "pictures" / "film.gif").write_bytes(b"GIF89a")
+    told = {"film.gif": {"caption": "A film.", "command": "metro demo"}}
+    (place / "pictures" / "captions.json").write_text(json.dumps(told))
+    (place / "preface.md").write_text(
+        "# Results\n\nWords.\n\n## Found\n\n- **a** `b`\n"
+    )
+    return place
+
+
+def test_a_folder_is_gathered(folder, tmp_path, monkeypatch):
+    """Rows, studies, pictures and preface; the page has them all, in one file."""
+    monkeypatch.setattr(registry, "STUDIES", (study(), study(name="two", title="No")))
+    found = gather([folder])
+    assert (len(found.rows), found.study_rows) == (24, {"one": [{"a": 1}, {"a": 2}]})
+    files = write_report(found, tmp_path / "out")
+    names = {file.name for file in files}
+    assert {"film.gif", "study-one-a.png", "report.html"} <= names
+    page = files[1].read_text()
+    assert "<li><strong>a</strong> <code>b</code></li>" in page
+    assert "2 rows." in page
+    assert "Not run. This runs it:" in page
+    assert "data:image/gif;base64," in page
+    text = files[0].read_text()
+    assert text.count("\n# ") + text.startswith("# ") == 1
+    assert text.index("## Found") < text.index("## Overview") < text.index("## tworoom")
+    assert text.index("## Studies") < text.index("![A film.](film.gif)")
+    assert "## What differs from the paper" in text
+
+
+def test_studies_of_the_evaluation_and_of_nobody(folder, monkeypatch):
+    """Some read the evaluation's rows; rows that no study reads are told."""
+    monkeypatch.setattr(
+        registry, "STUDIES", (study(name="two", reads_evaluation=True),)
+    )
+    page = results_markdown(gather([folder]))
+    assert "24 rows." in page
+    assert "There are rows of one, but no study of this name: left out." in page
+    assert "#### Study" not in page  # its heading is the study's own
+    assert "a plot" not in page
+    assert "![A film.](there/film.gif)" in results_markdown(gather([folder]), "there/")
+    monkeypatch.setattr(registry, "STUDIES", ())
+    assert "No study is known to this version." in results_markdown(Material(ROWS))
+
+
+def test_a_folder_that_does_not_fit(folder):
+    """No rows, a picture without a caption, one that is not there, no captions."""
+    captions = folder / "pictures" / "captions.json"
+
+    def told(wanted):
+        with pytest.raises(BenchmarkError, match=f"^{re.escape(wanted)}$"):
+            gather([folder])
+
+    kept = captions.read_text()
+    captions.write_text("{}")
+    told(f"{folder}/pictures/film.gif has no caption. Mend {captions}.")
+    captions.write_text(kept.replace("film", "other"))
+    told(f"{folder}/pictures/film.gif has no caption. Mend {captions}.")
+    captions.write_text("[]")
+    shape = '{"file": {"caption": ..., "command": ...}}'
+    told(f"{captions} must be {shape}. Mend it.")
+    captions.write_text(kept)
+    (folder / "pictures" / "film.gif").unlink()
+    told(
+        f"{folder}/pictures/film.gif has a caption, but is not there. Mend {captions}."
+    )
+    (folder / "rows.jsonl").unlink()
+    told(
+        f"{folder} has no rows (*.jsonl). metro evaluate -o {folder}/rows.jsonl "
+        f"writes them."
+    )
+
+
+def test_the_numbers_on_top():
+    """Metro at the largest d, beside flat on the same runs, counted by hand."""
+    tasks = by_task(make_cells(ROWS))
+    far, spent, counted = key_figures(tasks, len(ROWS)).figures
+    assert far.value == "88 %"
+    assert far.label == "tworoom: metro, goals 75 frames away"
+    assert "T = 300, n = 8; lewm-small-tworoom. +50 points [" in far.note
+    assert "on the 8 runs that both have" in far.note
+    assert spent.value == "20.0 %"  # 2 of the 10 seconds of planning
+    assert counted.value == "24"
+    alone = key_figures(by_task(make_cells(METRO)), 8).figures[0]
+    assert "Plain CEM was not run on these queries within this T." in alone.note
+    assert len(key_figures(by_task(make_cells(FLAT)), 8).figures) == 1
+
+
+def test_ablations_are_of_pairs():
+    """Metro minus what follows its first route blindly, on the runs that both have."""
+    blind = runs({7: [50, None, None, None]}, "committed", waypoint_budget=8)
+    told, table = ablations(by_task(make_cells(METRO + blind)))
+    assert "no re-entry: the first route is followed to its end" in told.text
+    last = table.rows[-1]
+    assert last[3:6] == ("300", "committed", "87.5 [53, 98], n = 8")
+    assert last[7].startswith("+50.0 [")  # 3 of 4 against 1 of 4
+    assert last[8] == "4"
+    nothing = ablations(by_task(make_cells(METRO)))[1]
+    assert nothing.text == "Not run: committed, oracle, waypoints, beside metro."
+
+
+def test_words_by_hand():
+    """What our Markdown means, in HTML; links to files are words only."""
+    text = (
+        "A *b* [c](d.md) [e](https://f.g) <h>\n\n- **i**\n  j\n- k\n\n"
+        "| l | m |\n|---|---|\n| `n` | o |\n\n```\n## p\n\nq < r\n```\n"
+    )
+    page = prose_to_html(text)
+    assert '<p>A <em>b</em> c <a href="https://f.g">e</a> &lt;h&gt;</p>' in page
+    assert "<ul><li><strong>i</strong> j</li><li>k</li></ul>" in page
+    assert "<tr><td><code>n</code></td><td>o</td></tr>" in page
+    assert "<pre><code>## p\n\nq &lt; r</code></pre>" in page
+    found = sections("# T\n\nx\n\n## One\n\n```\n## no\n```\n\n---\n")
+    assert found == [("", "x"), ("One", "```\n## no\n```")]

@@ -22,7 +22,7 @@ if find_browser() is None:
 
 
 def studies(plot):
-    """Return a study that was run, with a plot and a wide table, and one that was not."""
+    """Return a study that was run, with a plot and a wide table, and another."""
     wide = Table(tuple("abcdefghijkl"), (("a long word " * 3,) * 12,), "n = 1.")
     blocks = (Text("It was."), Picture("plot.png", "A plot"), wide)
     return (
@@ -85,7 +85,7 @@ def test_every_picture_is_decoded_and_described(browser):
 
 
 def test_every_anchor_leads_somewhere(browser):
-    """Names are there once, every link of the contents has one, every section a link."""
+    """Names are there once; every link has one; every section has a link."""
     links, names = browser.evaluate(
         "[[...document.querySelectorAll('a[href^=\"#\"]')].map(a => a.hash.slice(1)),"
         "[...document.querySelectorAll('[id]')].map(e => e.id)]"
@@ -97,7 +97,7 @@ def test_every_anchor_leads_somewhere(browser):
 
 @pytest.mark.parametrize(("width", "dark"), LOOKS)
 def test_nothing_sticks_out(browser, width, dark):
-    """At desktop and phone width, folded parts open: boxes scroll, the page does not."""
+    """On a desktop and on a phone, all parts open: boxes scroll, the page does not."""
     browser.look(width, dark=dark)
     browser.evaluate("document.querySelectorAll('details').forEach(d => d.open = true)")
     assert browser.evaluate("document.documentElement.scrollWidth") <= width

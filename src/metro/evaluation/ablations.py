@@ -1,4 +1,4 @@
-"""Parts of the method left out: metro beside committed routes, the oracle, the clock."""
+"""Metro with parts left out: committed routes, the oracle, the clock."""
 
 from collections.abc import Mapping, Sequence
 
@@ -46,7 +46,7 @@ def ablations(tasks: Mapping[Task, Sequence[Cell]]) -> list[Block]:
 def _rows(task: Task, cells: Sequence[Cell]) -> list[tuple[str, ...]]:
     found = {label: lines_of(label, some) for label, some in contenders(cells).items()}
     metro = {line.step_budget: line for line in found[METRO] if line.label == METRO}
-    rows = []
+    rows: list[tuple[str, ...]] = []
     for name in _LEFT_OUT:
         for line in found.get(name, []):
             other = metro.get(line.step_budget)

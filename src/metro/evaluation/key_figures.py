@@ -16,11 +16,16 @@ from metro.evaluation.document import Figure, Figures
 from metro.evaluation.outcomes import Task
 
 
-def key_figures(tasks: Mapping[Task, Sequence[Cell]]) -> Figures:
-    """Return metro's farthest goals on every benchmark, and what metro costs."""
+def key_figures(tasks: Mapping[Task, Sequence[Cell]], num_rows: int) -> Figures:
+    """Return metro's farthest goals on every benchmark, what it costs, and rows."""
     names = sorted({task.benchmark for task in tasks})
     far = [_farthest(name, tasks) for name in names]
-    return Figures((*(one for one in far if one), *_overhead(tasks)))
+    counted = Figure(
+        f"{num_rows:,}",
+        "rows: a query, a method and a planner seed each",
+        f"{len(tasks)} tasks (benchmark, model, distance) are told below.",
+    )
+    return Figures((*(one for one in far if one), *_overhead(tasks), counted))
 
 
 def _farthest(name: str, tasks: Mapping[Task, Sequence[Cell]]) -> Figure | None:
@@ -79,18 +84,12 @@ def _overhead(tasks: Mapping[Task, Sequence[Cell]]) -> list[Figure]:
         for cell in cells
         if cell.method == METRO and (share := cell.macro_overhead) is not None
     ]
-    runs = [row for cells in tasks.values() for cell in cells for row in cell.outcomes]
-    counted = Figure(
-        f"{len(runs):,}",
-        "runs: a query, a method and a planner seed each",
-        f"{len(tasks)} tasks (benchmark, model, distance); replays and floors stand "
-        f"beside every model.",
-    )
     if not shares:
-        return [counted]
+        return []
+    ends = [f"{100 * share:.1f}" for share in (min(shares), max(shares))]
     spent = Figure(
-        f"{100 * min(shares):.1f} to {100 * max(shares):.0f} %",
+        " to ".join(dict.fromkeys(ends)) + " %",
         "of planning time is metro's search, entry and walk",
         f"Least and most of {len(shares)} cells (h, H); the rest is the micro planner.",
     )
-    return [spent, counted]
+    return [spent]

@@ -69,7 +69,8 @@ def gather(paths: Iterable[Path]) -> Material:
         found = sorted(path.glob("*.jsonl"))
         if not found:
             raise BenchmarkError(
-                f"{path} has no rows (*.jsonl). Run metro evaluate -o {path}/rows.jsonl."
+                f"{path} has no rows (*.jsonl). metro evaluate -o {path}/rows.jsonl "
+                f"writes them."
             )
         files += found
         for file in sorted((path / STUDIES).glob("*.jsonl")):

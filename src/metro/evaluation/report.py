@@ -171,7 +171,8 @@ def _plain(line: Line, paper: Sequence[PaperCell]) -> dict[str, Any]:
 
 def _opening(cells: Sequence[Cell], material: Material) -> list[Block]:
     """Return the title, the numbers to remember, and what was written by hand."""
-    page: list[Block] = [Heading(_TITLE, 1), Text(_LEAD), key_figures(by_task(cells))]
+    figures = key_figures(by_task(cells), len(material.rows))
+    page: list[Block] = [Heading(_TITLE, 1), Text(_LEAD), figures]
     for title, body in sections(material.preface):
         page += [Heading(title)] if title else []
         page += [Prose(body)] if body else []
