@@ -15,6 +15,7 @@ from metro.errors import BenchmarkError, MissingExtra
 from metro.evaluation.ablations import ablations
 from metro.evaluation.benchmark import benchmark_names, load_benchmark
 from metro.evaluation.cells import best_cell, first_best_budget, front
+from metro.evaluation.commands import command_of_cell
 from metro.evaluation.comparison import by_task, contenders, differences, lines_of
 from metro.evaluation.document import Heading, Picture, Text
 from metro.evaluation.grouping import make_cells
@@ -569,3 +570,19 @@ def test_words_by_hand():
     assert "<pre><code>## p\n\nq &lt; r</code></pre>" in page
     found = sections("# T\n\nx\n\n## One\n\n```\n## no\n```\n\n---\n")
     assert found == [("", "x"), ("One", "```\n## no\n```")]
+
+
+def test_every_cell_has_its_command():
+    """The one that was typed, but for the names of files that rows do not have."""
+    page = results_markdown(Material(ROWS))
+    assert (
+        "metro evaluate tworoom --corpus tworoom.h5 --model lewm-small-tworoom "
+        "--method metro --graph GRAPH.metro --waypoint-budget 8 --goal-distance 75 "
+        "--plan-blocks 1 --step-budget 300 --planner-seed 7 --planner-seed 8 "
+        "-o rows.jsonl\n"
+    ) in page
+    hard = row(queries={"name": "hard.csv", "digest": "q"}, method="random", model=None)
+    told = command_of_cell(only([hard]))
+    assert "--model ANY-MODEL --method random --goal-distance 75 --queries hard" in told
+    high = only([row(method="hi-lewm-c", macro_steps=2)])
+    assert "--macro MACRO.safetensors" in command_of_cell(high)

@@ -9,6 +9,7 @@ from typing import Any
 from metro.evaluation.ablations import ablations
 from metro.evaluation.benchmark import benchmark_names
 from metro.evaluation.cells import Cell, fullest
+from metro.evaluation.commands import command_of_cell
 from metro.evaluation.comparison import (
     ORDER,
     Line,
@@ -232,7 +233,8 @@ def _section(
     page += [Heading("Fronts: success and seconds of planning", 4), fronts(cells)]
     if tagged is not None:
         page += [Heading("By kind of query", 4), tagged]
-    return page
+    commands = dict.fromkeys(command_of_cell(cell) for cell in cells)
+    return [*page, Heading("Commands", 4), Command("\n".join(commands))]
 
 
 def _name(task: Task) -> str:
