@@ -17,18 +17,20 @@ from metro.evaluation.benchmark import benchmark_names, load_benchmark
 from metro.evaluation.cells import best_cell, first_best_budget, front
 from metro.evaluation.commands import command_of_cell
 from metro.evaluation.comparison import by_task, contenders, differences, lines_of
-from metro.evaluation.document import Heading, Picture, Text
+from metro.evaluation.document import Heading, Picture, Table, Text
 from metro.evaluation.grouping import make_cells
+from metro.evaluation.headlines import headline_rows
 from metro.evaluation.key_figures import key_figures
 from metro.evaluation.material import Material, gather
 from metro.evaluation.outcomes import load_rows
 from metro.evaluation.paper import load_paper_cells, read_paper_cells
 from metro.evaluation.prose import prose_to_html, sections
-from metro.evaluation.report import headline_rows, results_markdown, write_report
+from metro.evaluation.report import results_markdown, write_report
 from metro.evaluation.reproduction import reproduce
 from metro.evaluation.studies import registry
 from metro.evaluation.studies.study import Section, Study
 from metro.evaluation.tables import arrival_of, by_tag
+from metro.evaluation.web_page import to_html
 
 
 def row(query=0, seed=7, frames=None, method="flat", **changed):
@@ -570,6 +572,13 @@ def test_words_by_hand():
     assert "<pre><code>## p\n\nq &lt; r</code></pre>" in page
     found = sections("# T\n\nx\n\n## One\n\n```\n## no\n```\n\n---\n")
     assert found == [("", "x"), ("One", "```\n## no\n```")]
+
+
+def test_numbers_stay_together_in_a_table():
+    """Lines break between figures, not inside one."""
+    wide = Table(("a",), (("98.0 [90, 100], n = 50",),), "b")
+    page = to_html([Heading("c", 1), wide], {})
+    assert "<td>98.0 [90,\u00a0100], n\u00a0=\u00a050</td>" in page
 
 
 def test_every_cell_has_its_command():

@@ -32,8 +32,9 @@ def report(
     The paper's figures stand beside ours; what was not run is said, with the command
     that runs it. metro report docs/results makes the page of this repository.
     """
+    from metro.evaluation.headlines import headline_rows
     from metro.evaluation.material import gather
-    from metro.evaluation.report import headline_rows, write_report
+    from metro.evaluation.report import write_report
 
     found = gather(rows)
     written = write_report(found, output)

@@ -1,10 +1,9 @@
 """From rows to pages: report.md, report.html and the plots."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
-from typing import Any
 
 from metro.evaluation.ablations import ablations
 from metro.evaluation.benchmark import benchmark_names
@@ -12,11 +11,7 @@ from metro.evaluation.cells import Cell, fullest
 from metro.evaluation.commands import command_of_cell
 from metro.evaluation.comparison import (
     ORDER,
-    Line,
     by_task,
-    contenders,
-    lines_of,
-    paper_of,
 )
 from metro.evaluation.document import (
     Block,
@@ -35,7 +30,8 @@ from metro.evaluation.outcomes import Task
 from metro.evaluation.overview import overview
 from metro.evaluation.paper import PaperCell, load_paper_cells
 from metro.evaluation.prose import sections
-from metro.evaluation.study_sections import study_blocks, study_pictures
+from metro.evaluation.studies.study import Section
+from metro.evaluation.study_sections import study_part
 from metro.evaluation.tables import (
     NOT_RUN,
     arrivals,
@@ -85,7 +81,8 @@ def results_markdown(material: Material, pictures: str = "") -> str:
         pictures: Where storyboards and films are, seen from the page. Plots are left
             out, for they are not files yet.
     """
-    page = _tables(make_cells(material.rows), material, {})
+    cells = make_cells(material.rows)
+    page = [*_tables(cells, {}), *_closing(cells, material, study_part(material))]
     return to_markdown(block for part in page for block in _linked(part, pictures))
 
 
@@ -113,8 +110,13 @@ def write_report(material: Material, folder: Path) -> list[Path]:
             drawn[name] = draw(some)
             described = f"{_name(task)}: {_DESCRIPTIONS[what]}"
             plots.setdefault(task, []).append(Picture(name, described))
-    drawn |= study_pictures(material)
-    page = [*_opening(cells, material), *_tables(cells, material, plots)]
+    studies = study_part(material)
+    drawn |= studies.pictures
+    page = [
+        *_opening(cells, material),
+        *_tables(cells, plots),
+        *_closing(cells, material, studies),
+    ]
     texts = {
         "report.md": to_markdown(page).encode(),
         "report.html": to_html(page, drawn).encode(),
@@ -131,45 +133,6 @@ _DESCRIPTIONS = {
 }
 
 
-def headline_rows(rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Return the headline of every task as plain values, for JSON."""
-    paper = load_paper_cells()
-    return [
-        _plain(line, paper)
-        for cells in by_task(make_cells(rows)).values()
-        for label, some in contenders(cells).items()
-        for line in lines_of(label, some)
-    ]
-
-
-def _plain(line: Line, paper: Sequence[PaperCell]) -> dict[str, Any]:
-    task, cell = line.cell.task, line.cell
-    mean, std = line.over_seeds
-    return {
-        "benchmark": task.benchmark,
-        "model": task.model,
-        "family": task.family,
-        "goal_distance": task.goal_distance,
-        "method": line.label,
-        "plan_blocks": cell.plan_blocks,
-        "waypoint_budget": cell.waypoint_budget,
-        "step_budget": line.step_budget,
-        "success": line.success,
-        "interval": list(line.interval),
-        "mean": mean,
-        "std": std,
-        "success_of_unsolved": line.without_presolved,
-        "runs": line.num_runs,
-        "seeds": sorted(set(cell.seeds)),
-        "queries": task.queries,
-        "commits": sorted({row.commit for row in cell.outcomes}),
-        "paper": [
-            {"step_budget": told.step_budget, "mean": told.mean, "std": told.std}
-            for told in paper_of(task, line.label, line.step_budget, paper)
-        ],
-    }
-
-
 def _opening(cells: Sequence[Cell], material: Material) -> list[Block]:
     """Return the title, the numbers to remember, and what was written by hand."""
     figures = key_figures(by_task(cells), len(material.rows))
@@ -180,9 +143,7 @@ def _opening(cells: Sequence[Cell], material: Material) -> list[Block]:
     return page
 
 
-def _tables(
-    cells: Sequence[Cell], material: Material, plots: Mapping[Task, list[Picture]]
-) -> list[Block]:
+def _tables(cells: Sequence[Cell], plots: Mapping[Task, list[Picture]]) -> list[Block]:
     paper = load_paper_cells()
     tasks = by_task(cells)
     page: list[Block] = [Heading("Overview"), Text(_READING), overview(tasks, paper)]
@@ -192,10 +153,15 @@ def _tables(
             if task.benchmark == benchmark:
                 blocks = _section(some, paper, plots.get(task, []))
                 page.append(Fold(Heading(_name(task), 3), tuple(blocks)))
-    page += [Heading("Ablations"), *ablations(tasks)]
-    page += [*study_blocks(material), *_shown(material.pictures)]
+    return [*page, Heading("Ablations"), *ablations(tasks)]
+
+
+def _closing(
+    cells: Sequence[Cell], material: Material, studies: Section
+) -> list[Block]:
+    page: list[Block] = [*studies.blocks, *_shown(material.pictures)]
     page += [Heading("What differs from the paper"), Prose(_differences())]
-    return [*page, Heading("What is missing"), Text(_missing(list(tasks)))]
+    return [*page, Heading("What is missing"), Text(_missing(list(by_task(cells))))]
 
 
 def _differences() -> str:

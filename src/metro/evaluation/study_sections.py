@@ -13,14 +13,18 @@ _LEVEL = 3
 _NONE = "No study is known to this version."
 
 
-def study_blocks(material: Material) -> list[Block]:
+def study_part(material: Material) -> Section:
     """Return the studies' part of the page; one that was not run says how to."""
     page: list[Block] = [Heading("Studies")]
+    pictures: dict[str, bytes] = {}
     for study in registry.STUDIES:
         page += [Heading(study.title, _LEVEL), Text(study.question)]
         rows = _rows(study, material)
         if rows:
-            page += _inside(study, study.render(rows).blocks)
+            section = study.render(rows)
+            page += _inside(study, section.blocks)
+            found = section.pictures.items()
+            pictures |= {_name(study, name): content for name, content in found}
         else:
             page += [Text("Not run. This runs it:")]
         page += [Command(study.command)]
@@ -29,18 +33,8 @@ def study_blocks(material: Material) -> list[Block]:
         Text(f"There are rows of {name}, but no study of this name: left out.")
         for name in sorted(material.study_rows.keys() - known)
     ]
-    return page if len(page) > 1 else [*page, Text(_NONE)]
-
-
-def study_pictures(material: Material) -> dict[str, bytes]:
-    """Return the pictures of all studies that were run, by their names on the page."""
-    found: dict[str, bytes] = {}
-    for study in registry.STUDIES:
-        rows = _rows(study, material)
-        section = study.render(rows) if rows else Section(())
-        for name, content in section.pictures.items():
-            found[_name(study, name)] = content
-    return found
+    page += [Text(_NONE)] if len(page) == 1 else []
+    return Section(tuple(page), pictures)
 
 
 def _rows(study: Study, material: Material) -> Sequence[Any]:

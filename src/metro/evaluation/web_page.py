@@ -146,4 +146,11 @@ def _table(table: Table) -> str:
 
 
 def _cells(row: Iterable[str], kind: str) -> str:
-    return "<tr>" + "".join(f"<{kind}>{escape(c)}</{kind}>" for c in row) + "</tr>"
+    cells = (f"<{kind}>{escape(_together(cell))}</{kind}>" for cell in row)
+    return f"<tr>{''.join(cells)}</tr>"
+
+
+def _together(text: str) -> str:
+    """Return text whose lines break between figures, not inside one."""
+    text = re.sub(r" (=|±|to|−) ", "\u00a0\\1\u00a0", text)
+    return re.sub(r"(\[[^],]+,) ", "\\1\u00a0", text).replace("not run", "not\u00a0run")
