@@ -4,9 +4,10 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/pip --disable-pip-version-check -q install -c constraints.txt
 BENCHMARK ?= tworoom
+SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo -n)
 COVERED := --cov --cov-report=term --cov-fail-under=95
 
-.PHONY: demo test lint bench docs wheel-test clean
+.PHONY: demo test lint bench browser docs wheel-test clean
 
 demo: $(VENV)/ready
 	$(BIN)/metro demo --benchmark $(BENCHMARK)
@@ -27,6 +28,15 @@ docs: $(VENV)/ready
 	$(BIN)/python tools/performance.py
 	$(BIN)/python tools/results.py
 	$(BIN)/python tools/cards.py
+
+# For tests/test_web_page.py, which is left out without it. Never fails: the other tests
+# do not need it.
+browser:
+	@if command -v chromium > /dev/null; then echo "chromium is there"; \
+	elif ($(SUDO) apt-get update -qq && $(SUDO) apt-get install -y -qq chromium) \
+		> /dev/null 2>&1; then echo "chromium is installed"; \
+	else echo "No chromium: apt could not install it, and the report is not tested" \
+		"in a browser."; fi
 
 # Peers and us on the same data, about ten minutes; the larger runs are in the docs.
 bench: $(VENV)/ready

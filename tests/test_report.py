@@ -12,15 +12,25 @@ from typer.testing import CliRunner
 
 from metro.cli import app
 from metro.errors import BenchmarkError, MissingExtra
+from metro.evaluation.ablations import ablations
 from metro.evaluation.benchmark import benchmark_names, load_benchmark
 from metro.evaluation.cells import best_cell, first_best_budget, front
-from metro.evaluation.comparison import contenders, differences, lines_of
+from metro.evaluation.commands import command_of_cell
+from metro.evaluation.comparison import by_task, contenders, differences, lines_of
+from metro.evaluation.document import Heading, Picture, Table, Text
 from metro.evaluation.grouping import make_cells
+from metro.evaluation.headlines import headline_rows
+from metro.evaluation.key_figures import key_figures
+from metro.evaluation.material import Material, gather
 from metro.evaluation.outcomes import load_rows
 from metro.evaluation.paper import load_paper_cells, read_paper_cells
-from metro.evaluation.report import headline_rows, results_markdown, write_report
+from metro.evaluation.prose import prose_to_html, sections
+from metro.evaluation.report import results_markdown, write_report
 from metro.evaluation.reproduction import reproduce
+from metro.evaluation.studies import registry
+from metro.evaluation.studies.study import Section, Study
 from metro.evaluation.tables import arrival_of, by_tag
+from metro.evaluation.web_page import to_html
 
 
 def row(query=0, seed=7, frames=None, method="flat", **changed):
@@ -186,7 +196,7 @@ def test_a_pilot_does_not_win():
     assert best_cell(cells, 300).plan_blocks == 1
     assert {point.cell.plan_blocks for point in front(cells)} == {1}
     told = "Note: not chosen from, for they have less than 8 runs: metro, h = 2, H = 8."
-    assert told in results_markdown(METRO + pilot)
+    assert told in results_markdown(Material(METRO + pilot))
 
 
 def test_seconds_follow_the_frames_acted():
@@ -262,15 +272,16 @@ def test_success_by_tag():
 
 def test_a_page_does_not_depend_on_the_order_of_rows():
     """The same rows shuffled, the same text."""
-    page = results_markdown(ROWS)
-    assert results_markdown(random.Random(1).sample(ROWS, len(ROWS))) == page
+    page = results_markdown(Material(ROWS))
+    mixed = random.Random(1).sample(ROWS, len(ROWS))
+    assert results_markdown(Material(mixed)) == page
     assert "| metro | 1 | 8 | 300 | 87.5 | 52.9 to 97.8 | 87.50 ± 17.68 |" in page
     assert "100.00 ± 0.00 (T = 150)" in page
 
 
 def test_every_table_says_where_it_comes_from():
     """n, seeds, query file, commit; and what was not run."""
-    page = results_markdown(ROWS)
+    page = results_markdown(Material(ROWS))
     told = (
         "n = 4 queries x 2 planner seeds (7, 8); query file tworoom-d75.csv (q1); "
         "commit abcdef012."
@@ -289,7 +300,7 @@ class Page(HTMLParser):
         self.open, self.sources = [], []
 
     def handle_starttag(self, tag, attributes):
-        if tag not in ("meta", "img"):
+        if tag not in ("meta", "img", "link"):
             self.open.append(tag)
         self.sources += [value for name, value in attributes if name in ("src", "href")]
 
@@ -300,7 +311,7 @@ class Page(HTMLParser):
 def test_a_report_is_complete(tmp_path):
     """Markdown with its pictures beside it; one HTML page that loads nothing."""
     rows = [*ROWS, row(9, error="<b> & |", frames=None)]
-    files = write_report(rows, tmp_path / "new" / "report")
+    files = write_report(Material(rows), tmp_path / "new" / "report")
     assert [file.suffix for file in files] == [".md", ".html", ".png", ".png"]
     text = files[0].read_text()
     for name in re.findall(r"\]\((.*?)\)", text):
@@ -308,8 +319,10 @@ def test_a_report_is_complete(tmp_path):
     page = Page()
     page.feed(files[1].read_text())
     assert page.open == []
-    assert len(page.sources) == 2
-    assert all(source.startswith("data:image/png;base64,") for source in page.sources)
+    loaded = [source for source in page.sources if not source.startswith("#")]
+    assert len(loaded) == 3
+    assert loaded[0] == "data:,"  # no icon is asked for
+    assert all(source.startswith("data:image/png;base64,") for source in loaded[1:])
     assert "&lt;b&gt; &amp; |" in files[1].read_text()
 
 
@@ -318,9 +331,9 @@ def test_plots_need_an_extra(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     told = 'A report\'s plots need matplotlib: pip install "metro-wm[plots]"'
     with pytest.raises(MissingExtra, match=f"^{re.escape(told)}$"):
-        write_report(ROWS, tmp_path / "report")
+        write_report(Material(ROWS), tmp_path / "report")
     assert not (tmp_path / "report").exists()
-    assert results_markdown(ROWS)
+    assert results_markdown(Material(ROWS))
 
 
 def test_the_papers_cells():
@@ -438,3 +451,167 @@ def test_macro_steps_and_options_are_cells_of_their_own():
 def hierarchical(**more):
     found = runs({7: [30, None]}, "hi-lewm-c")
     return [told | {"setting": told["setting"] | more} for told in found]
+
+
+def study(**changed):
+    """Return a study whose section is its number of rows and a picture."""
+    blocks = (Heading("Study", 2), Picture("a.png", "a plot"))
+
+    def render(rows):
+        told = Section((Text(f"{len(rows)} rows."), *blocks), {"a.png": PNG})
+        return told
+
+    fields = {"name": "one", "title": "Study", "question": "Why?", "command": "metro x"}
+    return Study(**(fields | changed), render=render)
+
+
+PNG = bytes.fromhex(
+    "89504e470d0a1a0a0000000d4948445200000001000000010806000000"
+    "1f15c4890000000d49444154789c626001000000050001a5f645400000000049454e44ae426082"
+)
+
+
+@pytest.fixture
+def folder(tmp_path):
+    """A folder with everything that a report is made from."""
+    place = tmp_path / "results"
+    (place / "studies").mkdir(parents=True)
+    (place / "pictures").mkdir()
+    (place / "rows.jsonl").write_text("".join(json.dumps(r) + "\n" for r in ROWS))
+    (place / "studies" / "one.jsonl").write_text('{"a": 1}\n{"a": 2}\n')
+    (place / "pictures" / "film.gif").write_bytes(b"GIF89a")
+    told = {"film.gif": {"caption": "A film.", "command": "metro demo"}}
+    (place / "pictures" / "captions.json").write_text(json.dumps(told))
+    (place / "preface.md").write_text(
+        "# Results\n\nWords.\n\n## Found\n\n- **a** `b`\n"
+    )
+    return place
+
+
+def test_a_folder_is_gathered(folder, tmp_path, monkeypatch):
+    """Rows, studies, pictures and preface; the page has them all, in one file."""
+    monkeypatch.setattr(registry, "STUDIES", (study(), study(name="two", title="No")))
+    found = gather([folder])
+    assert (len(found.rows), found.study_rows) == (24, {"one": [{"a": 1}, {"a": 2}]})
+    files = write_report(found, tmp_path / "out")
+    names = {file.name for file in files}
+    assert {"film.gif", "study-one-a.png", "report.html"} <= names
+    page = files[1].read_text()
+    assert "<li><strong>a</strong> <code>b</code></li>" in page
+    assert "2 rows." in page
+    assert "Not run. This runs it:" in page
+    assert "data:image/gif;base64," in page
+    text = files[0].read_text()
+    assert text.count("\n# ") + text.startswith("# ") == 1
+    assert text.index("## Found") < text.index("## Overview") < text.index("## tworoom")
+    assert text.index("## Studies") < text.index("![A film.](film.gif)")
+    assert "## What differs from the paper" in text
+
+
+def test_studies_of_the_evaluation_and_of_nobody(folder, monkeypatch):
+    """Some read the evaluation's rows; rows that no study reads are told."""
+    monkeypatch.setattr(
+        registry, "STUDIES", (study(name="two", reads_evaluation=True),)
+    )
+    page = results_markdown(gather([folder]))
+    assert "24 rows." in page
+    assert "There are rows of one, but no study of this name: left out." in page
+    assert "#### Study" not in page  # its heading is the study's own
+    assert "a plot" not in page
+    assert "![A film.](there/film.gif)" in results_markdown(gather([folder]), "there/")
+    monkeypatch.setattr(registry, "STUDIES", ())
+    assert "No study is known to this version." in results_markdown(Material(ROWS))
+
+
+def test_a_folder_that_does_not_fit(folder):
+    """No rows, a picture without a caption, one that is not there, no captions."""
+    captions = folder / "pictures" / "captions.json"
+
+    def told(wanted):
+        with pytest.raises(BenchmarkError, match=f"^{re.escape(wanted)}$"):
+            gather([folder])
+
+    kept = captions.read_text()
+    captions.write_text("{}")
+    told(f"{folder}/pictures/film.gif has no caption. Mend {captions}.")
+    captions.write_text(kept.replace("film", "other"))
+    told(f"{folder}/pictures/film.gif has no caption. Mend {captions}.")
+    captions.write_text("[]")
+    shape = '{"file": {"caption": ..., "command": ...}}'
+    told(f"{captions} must be {shape}. Mend it.")
+    captions.write_text(kept)
+    (folder / "pictures" / "film.gif").unlink()
+    told(
+        f"{folder}/pictures/film.gif has a caption, but is not there. Mend {captions}."
+    )
+    (folder / "rows.jsonl").unlink()
+    told(
+        f"{folder} has no rows (*.jsonl). metro evaluate -o {folder}/rows.jsonl "
+        f"writes them."
+    )
+
+
+def test_the_numbers_on_top():
+    """Metro at the largest d, beside flat on the same runs, counted by hand."""
+    tasks = by_task(make_cells(ROWS))
+    far, spent, counted = key_figures(tasks, len(ROWS)).figures
+    assert far.value == "88 %"
+    assert far.label == "tworoom: metro, goals 75 frames away"
+    assert "T = 300, n = 8; lewm-small-tworoom. +50 points [" in far.note
+    assert "on the 8 runs that both have" in far.note
+    assert spent.value == "20.0 %"  # 2 of the 10 seconds of planning
+    assert counted.value == "24"
+    alone = key_figures(by_task(make_cells(METRO)), 8).figures[0]
+    assert "Plain CEM was not run on these queries within this T." in alone.note
+    assert len(key_figures(by_task(make_cells(FLAT)), 8).figures) == 1
+
+
+def test_ablations_are_of_pairs():
+    """Metro minus what follows its first route blindly, on the runs that both have."""
+    blind = runs({7: [50, None, None, None]}, "committed", waypoint_budget=8)
+    told, table = ablations(by_task(make_cells(METRO + blind)))
+    assert "no re-entry: the first route is followed to its end" in told.text
+    last = table.rows[-1]
+    assert last[3:6] == ("300", "committed", "87.5 [53, 98], n = 8")
+    assert last[7].startswith("+50.0 [")  # 3 of 4 against 1 of 4
+    assert last[8] == "4"
+    nothing = ablations(by_task(make_cells(METRO)))[1]
+    assert nothing.text == "Not run: committed, oracle, waypoints, beside metro."
+
+
+def test_words_by_hand():
+    """What our Markdown means, in HTML; links to files are words only."""
+    text = (
+        "A *b* [c](d.md) [e](https://f.g) <h>\n\n- **i**\n  j\n- k\n\n"
+        "| l | m |\n|---|---|\n| `n` | o |\n\n```\n## p\n\nq < r\n```\n"
+    )
+    page = prose_to_html(text)
+    assert '<p>A <em>b</em> c <a href="https://f.g">e</a> &lt;h&gt;</p>' in page
+    assert "<ul><li><strong>i</strong> j</li><li>k</li></ul>" in page
+    assert "<tr><td><code>n</code></td><td>o</td></tr>" in page
+    assert "<pre><code>## p\n\nq &lt; r</code></pre>" in page
+    found = sections("# T\n\nx\n\n## One\n\n```\n## no\n```\n\n---\n")
+    assert found == [("", "x"), ("One", "```\n## no\n```")]
+
+
+def test_numbers_stay_together_in_a_table():
+    """Lines break between figures, not inside one."""
+    wide = Table(("a",), (("98.0 [90, 100], n = 50",),), "b")
+    page = to_html([Heading("c", 1), wide], {})
+    assert "<td>98.0 [90,\u00a0100], n\u00a0=\u00a050</td>" in page
+
+
+def test_every_cell_has_its_command():
+    """The one that was typed, but for the names of files that rows do not have."""
+    page = results_markdown(Material(ROWS))
+    assert (
+        "metro evaluate tworoom --corpus tworoom.h5 --model lewm-small-tworoom "
+        "--method metro --graph GRAPH.metro --waypoint-budget 8 --goal-distance 75 "
+        "--plan-blocks 1 --step-budget 300 --planner-seed 7 --planner-seed 8 "
+        "-o rows.jsonl\n"
+    ) in page
+    hard = row(queries={"name": "hard.csv", "digest": "q"}, method="random", model=None)
+    told = command_of_cell(only([hard]))
+    assert "--model ANY-MODEL --method random --goal-distance 75 --queries hard" in told
+    high = only([row(method="hi-lewm-c", macro_steps=2)])
+    assert "--macro MACRO.safetensors" in command_of_cell(high)

@@ -1,21 +1,55 @@
-"""Write docs/results.md from the rows that `metro evaluate` left in docs/results."""
+"""Write docs/results.md, and the results in the README, from the rows in docs/results."""
 
+import re
+from functools import cache
 from pathlib import Path
 
-from metro.evaluation.outcomes import load_rows
+from metro.evaluation.comparison import by_task
+from metro.evaluation.document import Table, to_markdown
+from metro.evaluation.grouping import make_cells
+from metro.evaluation.material import Material, gather
+from metro.evaluation.overview import overview
+from metro.evaluation.paper import load_paper_cells
 from metro.evaluation.report import results_markdown
+from metro.evaluation.tables import NOT_RUN
 
 ROOT = Path(__file__).parents[1]
+RESULTS = ROOT / "docs" / "results"
 TARGET = ROOT / "docs" / "results.md"
-PREFACE = ROOT / "docs" / "results" / "preface.md"
+README = ROOT / "README.md"
+BEGIN, END = "<!-- results: begin (tools/results.py) -->", "<!-- results: end -->"
+SHOWN = (0, 1, 2, 3, 6, 7, 4)
+METRO = 3
+
+
+@cache
+def material() -> Material:
+    """Return rows, studies, pictures and words in docs/results."""
+    return gather([RESULTS])
 
 
 def render_page() -> str:
     """Return the whole page: what we found in words, then all tables."""
-    files = sorted(PREFACE.parent.glob("*.jsonl"))
-    return PREFACE.read_text() + "\n" + results_markdown(load_rows(files))
+    tables = results_markdown(material(), "results/pictures/")
+    return material().preface + "\n" + tables
+
+
+def render_readme() -> str:
+    """Return the README with its table written anew."""
+    tasks = by_task(make_cells(material().rows))
+    whole = overview(tasks, load_paper_cells())
+    rows = tuple(
+        tuple(row[column] for column in SHOWN)
+        for row in whole.rows
+        if row[METRO] != NOT_RUN
+    )
+    header = tuple(whole.header[column] for column in SHOWN)
+    table = to_markdown([Table(header, rows, whole.caption)])
+    pattern = f"(?<={re.escape(BEGIN)}\n).*?(?={re.escape(END)})"
+    return re.sub(pattern, lambda _: table, README.read_text(), flags=re.S)
 
 
 if __name__ == "__main__":
     TARGET.write_text(render_page())
-    print(f"wrote {TARGET.relative_to(ROOT)}")
+    README.write_text(render_readme())
+    print(f"wrote {TARGET.relative_to(ROOT)} and the table in {README.name}")

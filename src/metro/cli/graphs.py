@@ -91,20 +91,46 @@ def route(
     held_out: Annotated[
         int | None, typer.Option(help="Episode to leave out of the graph.")
     ] = None,
+    storyboard: Annotated[
+        Path | None,
+        typer.Option(help="Picture (.png) or film (.gif) of the route to write."),
+    ] = None,
+    corpus: Annotated[
+        Path | None, typer.Option(help="The recording, for a storyboard's pixels.")
+    ] = None,
+    every: Annotated[
+        int, typer.Option(min=1, help="Frames between the pictures of a long ride.")
+    ] = 12,
+    force: Annotated[
+        bool, typer.Option("--force", help="Replace the storyboard.")
+    ] = False,
     as_json: AsJson = False,
     verify: Verify = False,
 ) -> None:
-    """Tell the cheapest route between two frames, leg by leg."""
+    """Tell the cheapest route between two frames, leg by leg.
+
+    With --storyboard and --corpus also in recorded pixels: every picture is a frame of
+    the recording, a colour an episode, bridges marked with their price.
+    """
     from metro import find_routes, load
     from metro.display import print_journey
     from metro.itinerary import plan_journey
 
+    if (storyboard is None) != (corpus is None):
+        raise typer.BadParameter("--storyboard and --corpus go together.")
+    if storyboard is not None:
+        from metro.integrations.storyboard import require_place, write_storyboard
+
+        require_place(storyboard, force=force)
     network = _require_graph(load(graph, verify=verify), graph)
     latents = network.latents
     start = latents.require_frame("--from", start)
     goal = latents.require_frame("--to", goal)
     routes = find_routes(network, latents.z[goal], held_out=held_out)
     legs = plan_journey(routes, start)
+    if storyboard is not None and corpus is not None:
+        ends = (start, goal)
+        write_storyboard(latents, legs, ends, corpus, storyboard, every=every)
     if as_json:
         print_json(
             {

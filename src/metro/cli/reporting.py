@@ -14,26 +14,38 @@ RowFiles = Annotated[
 
 @app.command()
 def report(
-    rows: RowFiles,
+    rows: Annotated[
+        list[Path],
+        typer.Argument(
+            metavar="ROWS",
+            help="Rows (.jsonl) of metro evaluate, or folders of them with studies/, "
+            "pictures/ and preface.md.",
+        ),
+    ],
     output: Annotated[
         Path, typer.Option("--output", "-o", help="Folder; an old report is replaced.")
     ] = Path("report"),
     as_json: AsJson = False,
 ) -> None:
-    """Write tables and plots of rows: report.html, report.md and PNG files.
+    """Write rows as one HTML page that needs nothing else; as Markdown and PNG too.
 
-    The paper's figures stand beside ours; what was not run is said.
+    The paper's figures stand beside ours; what was not run is said, with the command
+    that runs it. metro report docs/results makes the page of this repository.
     """
-    from metro.evaluation.outcomes import load_rows
-    from metro.evaluation.report import headline_rows, write_report
+    from metro.evaluation.headlines import headline_rows
+    from metro.evaluation.material import gather
+    from metro.evaluation.report import write_report
 
-    found = load_rows(rows)
+    found = gather(rows)
     written = write_report(found, output)
     if as_json:
-        print_json(headline_rows(found))
+        print_json(headline_rows(found.rows))
     else:
-        text, page, *plots = written
-        typer.echo(f"{len(found)} rows: wrote {page}, {text} and {len(plots)} plots.")
+        text, page, *pictures = written
+        typer.echo(
+            f"{len(found.rows)} rows: wrote {page}, {text} and {len(pictures)} "
+            f"pictures."
+        )
 
 
 @app.command()

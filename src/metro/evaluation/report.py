@@ -1,31 +1,37 @@
 """From rows to pages: report.md, report.html and the plots."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from importlib.resources import files
 from pathlib import Path
-from typing import Any
 
+from metro.evaluation.ablations import ablations
 from metro.evaluation.benchmark import benchmark_names
 from metro.evaluation.cells import Cell, fullest
+from metro.evaluation.commands import command_of_cell
 from metro.evaluation.comparison import (
     ORDER,
-    Line,
     by_task,
-    contenders,
-    lines_of,
-    paper_of,
 )
 from metro.evaluation.document import (
     Block,
+    Command,
+    Fold,
     Heading,
     Picture,
+    Prose,
     Text,
-    to_html,
     to_markdown,
 )
 from metro.evaluation.grouping import make_cells
+from metro.evaluation.key_figures import key_figures
+from metro.evaluation.material import Material, Shown
 from metro.evaluation.outcomes import Task
 from metro.evaluation.overview import overview
 from metro.evaluation.paper import PaperCell, load_paper_cells
+from metro.evaluation.prose import sections
+from metro.evaluation.studies.study import Section
+from metro.evaluation.study_sections import study_part
 from metro.evaluation.tables import (
     NOT_RUN,
     arrivals,
@@ -33,11 +39,23 @@ from metro.evaluation.tables import (
     fronts,
     headline,
     paired,
+    source_of,
     times,
 )
+from metro.evaluation.web_page import to_html
 
 _DISTANCES = (25, 50, 75)
 _TITLE = "Results of metro-wm"
+_LEAD = (
+    "An open implementation of Metro-WM: far goals by way of recorded frames, with "
+    "frozen world models. Every table and plot is computed from rows, one a query, "
+    "method and planner seed, with its interval, n and commit; the paper's figures "
+    "stand beside ours."
+)
+_NO_PICTURES = (
+    "Not made: metro route GRAPH --from A --to B --storyboard route.png --corpus "
+    "recording.h5 draws one."
+)
 _READING = (
     "Success in percent: the goal was met within T environment steps; it latches. "
     "The 95 % intervals are Wilson's. mean ± std is over planner seeds, as in the "
@@ -55,29 +73,50 @@ _PAIRING = (
 _UNPAIRED = "Not run: metro and another method on the same queries and seeds."
 
 
-def results_markdown(rows: Iterable[Mapping[str, Any]]) -> str:
-    """Return all tables as Markdown, the same text for the same rows in any order."""
-    return to_markdown(_page(make_cells(rows), {}))
+def results_markdown(material: Material, pictures: str = "") -> str:
+    """Return all tables as Markdown, the same text for the same rows in any order.
+
+    Args:
+        material: The preface is left out: it is Markdown already.
+        pictures: Where storyboards and films are, seen from the page. Plots are left
+            out, for they are not files yet.
+    """
+    cells = make_cells(material.rows)
+    page = [*_tables(cells, {}), *_closing(cells, material, study_part(material))]
+    return to_markdown(block for part in page for block in _linked(part, pictures))
 
 
-def write_report(rows: Iterable[Mapping[str, Any]], folder: Path) -> list[Path]:
-    """Write report.md, report.html and PNG plots; return the files.
+def _linked(block: Block, folder: str) -> list[Block]:
+    """Return a block with its picture in ``folder``; none if it is a plot."""
+    if not isinstance(block, Picture):
+        return [block]
+    return [replace(block, name=folder + block.name)] if block.is_photo else []
+
+
+def write_report(material: Material, folder: Path) -> list[Path]:
+    """Write report.md, report.html and the pictures; return the files.
 
     A report that is there already is replaced.
     """
     from metro.evaluation.plots import draw_curves, draw_fronts
 
-    cells = make_cells(rows)
-    pictures: dict[Task, list[Picture]] = {}
-    drawn: dict[str, bytes] = {}
+    cells = make_cells(material.rows)
+    plots: dict[Task, list[Picture]] = {}
+    drawn = {shown.name: shown.content for shown in material.pictures}
     for number, (task, some) in enumerate(by_task(cells).items(), start=1):
         for draw, what in ((draw_curves, "success"), (draw_fronts, "seconds")):
             place = f"{task.benchmark}-{task.family}-d{task.goal_distance}"
             name = f"{number:02d}-{place}-{what}.png"
             drawn[name] = draw(some)
             described = f"{_name(task)}: {_DESCRIPTIONS[what]}"
-            pictures.setdefault(task, []).append(Picture(name, described))
-    page = _page(cells, pictures)
+            plots.setdefault(task, []).append(Picture(name, described))
+    studies = study_part(material)
+    drawn |= studies.pictures
+    page = [
+        *_opening(cells, material),
+        *_tables(cells, plots),
+        *_closing(cells, material, studies),
+    ]
     texts = {
         "report.md": to_markdown(page).encode(),
         "report.html": to_html(page, drawn).encode(),
@@ -94,68 +133,74 @@ _DESCRIPTIONS = {
 }
 
 
-def headline_rows(rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
-    """Return the headline of every task as plain values, for JSON."""
-    paper = load_paper_cells()
-    return [
-        _plain(line, paper)
-        for cells in by_task(make_cells(rows)).values()
-        for label, some in contenders(cells).items()
-        for line in lines_of(label, some)
-    ]
+def _opening(cells: Sequence[Cell], material: Material) -> list[Block]:
+    """Return the title, the numbers to remember, and what was written by hand."""
+    figures = key_figures(by_task(cells), len(material.rows))
+    page: list[Block] = [Heading(_TITLE, 1), Text(_LEAD), figures]
+    for title, body in sections(material.preface):
+        page += [Heading(title)] if title else []
+        page += [Prose(body)] if body else []
+    return page
 
 
-def _plain(line: Line, paper: Sequence[PaperCell]) -> dict[str, Any]:
-    task, cell = line.cell.task, line.cell
-    mean, std = line.over_seeds
-    return {
-        "benchmark": task.benchmark,
-        "model": task.model,
-        "family": task.family,
-        "goal_distance": task.goal_distance,
-        "method": line.label,
-        "plan_blocks": cell.plan_blocks,
-        "waypoint_budget": cell.waypoint_budget,
-        "step_budget": line.step_budget,
-        "success": line.success,
-        "interval": list(line.interval),
-        "mean": mean,
-        "std": std,
-        "success_of_unsolved": line.without_presolved,
-        "runs": line.num_runs,
-        "seeds": sorted(set(cell.seeds)),
-        "queries": task.queries,
-        "commits": sorted({row.commit for row in cell.outcomes}),
-        "paper": [
-            {"step_budget": told.step_budget, "mean": told.mean, "std": told.std}
-            for told in paper_of(task, line.label, line.step_budget, paper)
-        ],
-    }
-
-
-def _page(cells: Sequence[Cell], pictures: Mapping[Task, list[Picture]]) -> list[Block]:
+def _tables(cells: Sequence[Cell], plots: Mapping[Task, list[Picture]]) -> list[Block]:
     paper = load_paper_cells()
     tasks = by_task(cells)
-    page: list[Block] = [Heading(_TITLE, 1), Text(_READING), overview(tasks, paper)]
-    for task, some in tasks.items():
-        page += _section(some, paper, pictures.get(task, []))
-    return [*page, Heading("What is missing"), Text(_missing(list(tasks)))]
+    page: list[Block] = [Heading("Overview"), Text(_READING), overview(tasks, paper)]
+    for benchmark in dict.fromkeys(task.benchmark for task in tasks):
+        page.append(Heading(benchmark))
+        for task, some in tasks.items():
+            if task.benchmark == benchmark:
+                blocks = _section(some, paper, plots.get(task, []))
+                page.append(Fold(Heading(_name(task), 3), tuple(blocks)))
+    return [*page, Heading("Ablations"), *ablations(tasks)]
+
+
+def _closing(
+    cells: Sequence[Cell], material: Material, studies: Section
+) -> list[Block]:
+    page: list[Block] = [*studies.blocks, *_shown(material.pictures)]
+    page += [Heading("What differs from the paper"), Prose(_differences())]
+    return [*page, Heading("What is missing"), Text(_missing(list(by_task(cells))))]
+
+
+def _differences() -> str:
+    """Return what is not as in the paper, in Markdown; written in one place."""
+    file = files("metro.evaluation").joinpath("differences.md")
+    return file.read_text().rstrip("\n")
+
+
+def _shown(pictures: Sequence[Shown]) -> list[Block]:
+    page: list[Block] = [Heading("Routes in recorded pixels")]
+    if not pictures:
+        return [*page, Text(_NO_PICTURES)]
+    for shown in pictures:
+        page += [
+            Picture(shown.name, shown.caption, is_photo=True),
+            Text(shown.caption),
+            Command(shown.command),
+        ]
+    return page
 
 
 def _section(
-    cells: Sequence[Cell], paper: Sequence[PaperCell], pictures: Sequence[Picture]
+    cells: Sequence[Cell], paper: Sequence[PaperCell], plots: Sequence[Picture]
 ) -> list[Block]:
     pairs, tagged = paired(cells), by_tag(cells)
-    page: list[Block] = [Heading(_name(cells[0].task)), Text(_told(cells))]
+    page: list[Block] = [Text(_told(cells))]
     page += [Text(f"Note: {note}.") for note in _notes(cells)]
-    page += [headline(cells, paper), *pictures, Heading("Paired differences", 3)]
+    page += [headline(cells, paper)]
+    for plot in plots:
+        page += [plot, Text(f"{plot.description}. {source_of(cells)}")]
+    page += [Heading("Paired differences", 4)]
     page += [Text(_UNPAIRED)] if pairs is None else [Text(_PAIRING), pairs]
-    page += [Heading("Arrival and sub-goals", 3), arrivals(cells, paper)]
-    page += [Heading("Time", 3), times(cells)]
-    page += [Heading("Fronts: success and seconds of planning", 3), fronts(cells)]
+    page += [Heading("Arrival and sub-goals", 4), arrivals(cells, paper)]
+    page += [Heading("Time", 4), times(cells)]
+    page += [Heading("Fronts: success and seconds of planning", 4), fronts(cells)]
     if tagged is not None:
-        page += [Heading("By kind of query", 3), tagged]
-    return page
+        page += [Heading("By kind of query", 4), tagged]
+    commands = dict.fromkeys(command_of_cell(cell) for cell in cells)
+    return [*page, Heading("Commands", 4), Command("\n".join(commands))]
 
 
 def _name(task: Task) -> str:

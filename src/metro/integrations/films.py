@@ -14,6 +14,7 @@ from metro.types import Image
 _ZOOM = 7
 _MILLISECONDS = 60
 _CAPTION = 26
+_FILM_CAPTION = 44
 _MOMENTS = 8
 _PATH_COLOURS = ("#d62728", "#1f77b4", "#2ca02c", "#9467bd")
 
@@ -169,15 +170,18 @@ def _film_frame(rides: Sequence[Ride], goal: Image, step: int) -> Any:
     views = [(ride.name, _at(ride, step), _state(ride, step)) for ride in rides]
     views.append(("goal", goal, ""))
     side = goal.shape[0] * _ZOOM
-    sheet = Pictures.new("RGB", (len(views) * (side + 6) - 6, side + _CAPTION), "white")
+    sheet = Pictures.new(
+        "RGB", (len(views) * (side + 6) - 6, side + _FILM_CAPTION), "white"
+    )
     pen = ImageDraw.Draw(sheet)
     for number, (name, picture, state) in enumerate(views):
         left = number * (side + 6)
         shown = Pictures.fromarray(picture).resize(
             (side, side), Pictures.Resampling.NEAREST
         )
-        sheet.paste(shown, (left, _CAPTION))
-        pen.text((left + 4, 6), f"{name} {state}".strip(), fill="black", font_size=14)
+        sheet.paste(shown, (left, _FILM_CAPTION))
+        for line, text in enumerate((name, state)):
+            pen.text((left + 4, 6 + 18 * line), text, fill="black", font_size=14)
     return sheet
 
 

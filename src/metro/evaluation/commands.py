@@ -1,0 +1,23 @@
+"""What a user types to run a cell again."""
+
+from metro.evaluation.cells import Cell
+from metro.evaluation.outcomes import UNKNOWN
+from metro.evaluation.records import GRAPH_METHODS, HIERARCHICAL_METHODS, MODEL_METHODS
+
+
+def command_of_cell(cell: Cell) -> str:
+    """Return the command of a cell; CAPITALS are for the reader to fill in."""
+    task, name = cell.task, cell.task.benchmark
+    words = [f"metro evaluate {name} --corpus {task.corpus}"]
+    model = task.model if cell.method in MODEL_METHODS else "ANY-MODEL"
+    words += [f"--model {model} --method {cell.method}"]
+    if cell.method in GRAPH_METHODS:
+        words += [f"--graph GRAPH.metro --waypoint-budget {cell.waypoint_budget}"]
+    if cell.method in HIERARCHICAL_METHODS:
+        words += ["--macro MACRO.safetensors"]
+    words += [f"--goal-distance {task.goal_distance}"]
+    if task.queries not in (UNKNOWN, f"{name}-d{task.goal_distance}.csv"):
+        words += [f"--queries {task.queries}"]
+    words += [f"--plan-blocks {cell.plan_blocks} --step-budget {cell.step_budget}"]
+    words += [f"--planner-seed {seed}" for seed in sorted(set(cell.seeds))]
+    return " ".join([*words, "-o rows.jsonl"])

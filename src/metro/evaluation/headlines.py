@@ -1,0 +1,53 @@
+"""The headline of every task as plain values, for programs."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+from metro.evaluation.comparison import (
+    Line,
+    by_task,
+    contenders,
+    lines_of,
+    paper_of,
+)
+from metro.evaluation.grouping import make_cells
+from metro.evaluation.paper import PaperCell, load_paper_cells
+
+
+def headline_rows(rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
+    """Return the headline of every task as plain values, for JSON."""
+    paper = load_paper_cells()
+    return [
+        _plain(line, paper)
+        for cells in by_task(make_cells(rows)).values()
+        for label, some in contenders(cells).items()
+        for line in lines_of(label, some)
+    ]
+
+
+def _plain(line: Line, paper: Sequence[PaperCell]) -> dict[str, Any]:
+    task, cell = line.cell.task, line.cell
+    mean, std = line.over_seeds
+    return {
+        "benchmark": task.benchmark,
+        "model": task.model,
+        "family": task.family,
+        "goal_distance": task.goal_distance,
+        "method": line.label,
+        "plan_blocks": cell.plan_blocks,
+        "waypoint_budget": cell.waypoint_budget,
+        "step_budget": line.step_budget,
+        "success": line.success,
+        "interval": list(line.interval),
+        "mean": mean,
+        "std": std,
+        "success_of_unsolved": line.without_presolved,
+        "runs": line.num_runs,
+        "seeds": sorted(set(cell.seeds)),
+        "queries": task.queries,
+        "commits": sorted({row.commit for row in cell.outcomes}),
+        "paper": [
+            {"step_budget": told.step_budget, "mean": told.mean, "std": told.std}
+            for told in paper_of(task, line.label, line.step_budget, paper)
+        ],
+    }

@@ -1,0 +1,105 @@
+"""Which recorded frames a storyboard of a route shows, and what each has cost."""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from metro.errors import CorpusError, GraphError
+from metro.integrations.corpora import Corpus
+from metro.itinerary import Leg, LegKind
+from metro.latents import Latents
+
+
+@dataclass(frozen=True)
+class Shot:
+    """One recorded frame of a storyboard.
+
+    Attributes:
+        frame: Its number in the corpus.
+        episode: Its episode.
+        paid: Frames paid to be here.
+        to_go: Frames to the goal.
+        joint: How we came here from the shot before; None: the first.
+        price: What that cost, frames.
+        is_bridge_end: Whether a bridge leaves from or ends in it.
+    """
+
+    frame: int
+    episode: int
+    paid: float
+    to_go: float
+    joint: LegKind | None
+    price: float
+    is_bridge_end: bool
+
+
+def choose_shots(
+    latents: Latents, legs: Sequence[Leg], ends: tuple[int, int], *, every: int
+) -> list[Shot]:
+    """Return the shots of a journey: both ends of every leg, and some of long rides.
+
+    Decision: D29
+
+    Args:
+        latents: Of the graph.
+        legs: Of `plan_journey`.
+        ends: The frames that were asked for: start and goal.
+        every: Frames between two shots of one ride; its last frame is always shown.
+
+    Raises:
+        GraphError: If there is no leg, hence nothing to show.
+    """
+    start, goal = ends
+    if not legs:
+        raise GraphError(
+            f"There is no route from frame {start} to frame {goal}, so there is "
+            f"nothing to draw. Choose other frames."
+        )
+    if every < 1:
+        raise GraphError(f"every must be at least 1, got {every}.")
+    stops = [(start, 0.0, None), *_stops(legs, goal, every)]
+    bridged = {frame for leg in legs if leg.kind is LegKind.BRIDGE
+               for frame in (leg.start, leg.stop)}  # fmt: skip
+    shots, before = [], 0.0
+    for frame, paid, joint in stops:
+        episode = int(latents.episode_of(frame))
+        to_go, price = legs[-1].total - paid, paid - before
+        ends_bridge = frame in bridged and joint is not LegKind.ARRIVE
+        shots.append(Shot(frame, episode, paid, to_go, joint, price, ends_bridge))
+        before = paid
+    return shots
+
+
+def _stops(
+    legs: Sequence[Leg], goal: int, every: int
+) -> Iterator[tuple[int, float, LegKind]]:
+    """Yield frames where shots are taken, frames paid there, and the leg."""
+    for leg in legs:
+        before = leg.total - leg.cost
+        if leg.kind is LegKind.RIDE and leg.start is not None:
+            pace = leg.cost / leg.steps
+            for steps in range(every, leg.steps, every):
+                yield leg.start + steps, before + steps * pace, leg.kind
+        yield goal if leg.stop is None else leg.stop, leg.total, leg.kind
+
+
+def require_recording(latents: Latents, corpus: Corpus) -> None:
+    """Raise `CorpusError` unless latents are of this recording.
+
+    Latents that do not name their recording must have its episodes at least.
+    """
+    corpus_named = latents.provenance.get("corpus")
+    named = corpus_named.get("digest") if isinstance(corpus_named, Mapping) else None
+    if named is not None and named != corpus.digest:
+        raise CorpusError(
+            f"{corpus.name} is not what the graph was made from: its digest is "
+            f"{corpus.digest[:12]}, the graph's latents are of {named[:12]}. Give the "
+            f"recording that metro encode read."
+        )
+    lengths = (latents.episode_offsets[1:] - latents.episode_offsets[:-1]).tolist()
+    if lengths != corpus.lengths.tolist():
+        raise CorpusError(
+            f"{corpus.name} has {corpus.num_episodes} episodes of "
+            f"{corpus.num_frames} frames, the graph {latents.num_episodes} of "
+            f"{latents.num_frames}, or of other lengths. Give the recording that the "
+            f"latents are of."
+        )
