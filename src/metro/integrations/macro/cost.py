@@ -13,7 +13,7 @@ from metro.latents import Latents
 from metro.neighbours import find_neighbours
 from metro.pricing import PricingCurve
 
-_SAMPLED = 20
+SAMPLED = 20
 """Episodes that are encoded to tell how long all of them take."""
 
 
@@ -73,7 +73,12 @@ class MacroCost:
 
 
 def measure_offline(
-    corpus: Corpus, model: FrozenModel, latents: Latents, *, waypoint_budget: int = 8
+    corpus: Corpus,
+    model: FrozenModel,
+    latents: Latents,
+    *,
+    waypoint_budget: int = 8,
+    workers: int | None = None,
 ) -> OfflineCost:
     """Return what metro's preprocessing takes here and now, in seconds.
 
@@ -85,13 +90,14 @@ def measure_offline(
         model: Its encoder.
         latents: Of both.
         waypoint_budget: H of the graph, frames.
+        workers: Threads of the neighbour table; None: one a core.
     """
     clock = [time.perf_counter()]
-    episodes = np.unique(np.linspace(0, corpus.num_episodes - 1, _SAMPLED).astype(int))
+    episodes = np.unique(np.linspace(0, corpus.num_episodes - 1, SAMPLED).astype(int))
     for episode in episodes:
         model.encode(corpus.frames(int(episode)))
     clock.append(time.perf_counter())
-    table = find_neighbours(latents)
+    table = find_neighbours(latents, workers=workers)
     clock.append(time.perf_counter())
     build_graph(latents, table, PricingCurve.fit(latents, waypoint_budget))
     clock.append(time.perf_counter())
