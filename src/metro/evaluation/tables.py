@@ -224,4 +224,5 @@ def _number(value: float | None, digits: int = 2) -> str:
 
 
 def p_value_text(value: float) -> str:
+    """Return a p value, never as 0."""
     return "< 0.001" if value < 0.001 else f"{value:.3f}"

@@ -21,8 +21,9 @@ from metro.evaluation.tables import NOT_RUN, arrival_of, paper_figure, paper_per
 
 _PAIRED = (
     "Both methods on the same queries and seeds, within the longest T that both had "
-    "and within the paper's. The interval of the difference draws queries with all their seeds; p is McNemar's "
-    "exact test. The paper's cells are those of its models, h, H and T. "
+    "and within the paper's. The interval of the difference draws queries with "
+    "all their seeds; p is McNemar's exact test. The paper's cells are those of "
+    "its models, h, H and T. "
 )
 _ARRIVAL = (
     "Arrival: the median, over successes, of frames to success over the recording's "

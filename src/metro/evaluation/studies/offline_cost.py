@@ -20,8 +20,8 @@ _READING = (
     "Minutes once per corpus. Metro: one pass of the encoder over every frame "
     "(measured on a sample of the episodes, taken in proportion), the exact neighbour "
     "table, pricing curve and bridges; no gradient step. Beside it the training of the "
-    "macro model on the same latents, as its own report tells. Ours ran on CPU threads of "
-    "one machine with small models and corpora, the paper's on 1 and 4 GPUs; ratios "
+    "macro model on the same latents, as its own report tells. Ours ran on CPU threads "
+    "of one machine with small models and corpora, the paper's on 1 and 4 GPUs; ratios "
     "are of device time. The load is the machine's average over a minute, before and "
     "after; above the number of cores the seconds are too long."
 )
