@@ -75,8 +75,9 @@ def describe_latents(
         LatentsError: If the latents do not say what they are of.
     """
     made = latents.provenance
-    told = [made.get(part, {}).get("digest") for part in ("model", "corpus")]
-    if None in told or not made.get("benchmark"):
+    parts = [made.get(part) for part in ("model", "corpus")]
+    told = [part.get("digest") for part in parts if isinstance(part, Mapping)]
+    if len(told) < 2 or None in told or not made.get("benchmark"):
         raise LatentsError(
             "These latents do not say of which model, corpus and benchmark they are. "
             "Make them with metro encode."
