@@ -84,7 +84,7 @@ def test_a_part_is_a_graph_of_its_own_episodes(folder):
 def test_the_querys_episode_is_always_held_out(folder):
     """By the number that it has in the graph; None if it is not there."""
     episodes = choose_episodes(12, 50, 0)
-    with source(folder, share=50) as bench:
+    with source(folder, share=50).open() as bench:
         for episode in range(12):
             query = Query(episode, 0, 15)
             held_out = bench.held_out(query)
