@@ -2,8 +2,8 @@
 
 import json
 import re
+import shutil
 from dataclasses import replace
-from pathlib import Path
 
 import numpy as np
 import pytest
@@ -11,6 +11,7 @@ import torch
 from typer.testing import CliRunner
 
 from metro import PricingCurve, build_graph, find_neighbours, load, save
+from metro.assets import asset_path
 from metro.cli import app
 from metro.errors import BenchmarkError, ModelError
 from metro.evaluation.benchmark import load_benchmark
@@ -26,6 +27,7 @@ from metro.integrations.models.weights import save_model
 from metro.integrations.recording.record import record
 from metro.integrations.studies.corpus_size import PartSource, part_of, run_corpus_size
 from metro.integrations.studies.micro_planner import require_same_encoder
+from metro.integrations.studies.offline_cost import training_cost
 
 MODEL = "lewm-small-tworoom"
 METRO = Setting("metro", 1, 8, 15, 7)
@@ -189,6 +191,10 @@ def test_two_models_share_a_graph(folder, tuned, tmp_path):
     assert len({row["base"] for row in rows}) == 1
     again = study("micro-planner", folder, output, *options)
     assert (again.output, len(read_rows(output))) == (shown.output, 12)
+    rows = [row | {"base": "another"} for row in rows]
+    output.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    failed = study("micro-planner", folder, output, *options)
+    assert "has rows of lewm-small-tworoom in another role" in str(failed.exception)
 
 
 def test_other_encoders_need_their_own_graph(folder, tuned, tmp_path):
@@ -222,16 +228,22 @@ def test_offline_cost_is_measured_once(folder, tmp_path):
     assert json.loads(again.output)[0]["macro model"] == "not trained"
 
 
-def test_what_training_took_is_read(folder, tmp_path):
-    """From the card of the shipped macro model; of another encoder it is refused."""
-    from metro.integrations.studies.offline_cost import training_cost
-
+def test_what_training_took_is_read(tmp_path):
+    """From the report, else from the card; of another encoder it is refused."""
     name = "macro-lewm-small-tworoom"
     told = training_cost(name, load_model(MODEL))
-    card = Path(f"src/metro/assets/{name}.md")
+    card = asset_path(name).with_suffix(".md")
     steps, minutes = re.search(
         r"cost: (\d+) steps, ([\d.]+)", card.read_text()
     ).groups()
     assert (told["steps"], told["minutes"]) == (int(steps), float(minutes))
     with pytest.raises(ModelError, match="is for the encoder"):
         training_cost(name, load_model("pldm-small-tworoom"))
+    copy = tmp_path / "macro.safetensors"
+    shutil.copy(asset_path(name), copy)
+    with pytest.raises(ModelError, match="Neither macro.safetensors.report.json nor"):
+        training_cost(str(copy), load_model(MODEL))
+    report = tmp_path / "macro.safetensors.report.json"
+    report.write_text('{"cost": {"steps": 5, "minutes": 0.5}}')
+    told = training_cost(str(copy), load_model(MODEL))
+    assert (told["steps"], told["minutes"], told["source"]) == (5, 0.5, report.name)

@@ -9,7 +9,7 @@ import torch
 
 from metro.errors import BenchmarkError, ModelError
 from metro.evaluation.queries import QuerySet
-from metro.evaluation.records import Setting
+from metro.evaluation.records import Setting, read_rows
 from metro.evaluation.studies.micro_planner import BASE, FINE_TUNED, METHODS
 from metro.integrations.bench import Bench, BenchSource
 from metro.integrations.campaign import run_campaign
@@ -144,8 +144,22 @@ def run_micro_planner(
         with one.open() as bench:
             for setting in settings:
                 bench.check(setting, queries)
+            _require_role(bench, path)
     return [
         row
         for one in (source, tuned)
         for row in run_campaign(one, settings, queries, path, **running)
     ]
+
+
+def _require_role(bench: ModelBench, path: Path) -> None:
+    """Raise `BenchmarkError` if a file has this model as a version of another."""
+    told = bench.remarks()
+    for row in read_rows(path):
+        if (row.get("model") or {}).get("digest") != bench.model.digest:
+            continue
+        if any(row.get(name) != value for name, value in told.items()):
+            raise BenchmarkError(
+                f"{path} has rows of {bench.model.name} in another role or of another "
+                f"study. Use another file."
+            )

@@ -78,9 +78,10 @@ def training_cost(source: str, model: FrozenModel) -> dict[str, Any]:
     named = {"name": macro.name, "digest": macro.digest}
     report, card = Path(f"{path}.report.json"), path.with_suffix(".md")
     if report.is_file():
-        cost = json.loads(report.read_text())["cost"]
-        told = {"steps": cost["steps"], "minutes": cost["minutes"]}
-        return {**named, **told, "source": report.name}
+        cost = json.loads(report.read_text()).get("cost", {})
+        if {"steps", "minutes"} <= cost.keys():
+            told = {"steps": cost["steps"], "minutes": cost["minutes"]}
+            return {**named, **told, "source": report.name}
     found = _CARD.search(card.read_text()) if card.is_file() else None
     if found is None:
         raise ModelError(
