@@ -250,7 +250,7 @@ def cost_row(**changed):
         "frames": 183_387,
         "macro": {"name": "macro", "digest": "d", "steps": 1836, "minutes": 8.0},
         "setting": {"waypoint_budget": 8, "threads": 1, "sampled_episodes": 20},
-        "seconds": {"encode": 60.0, "table": 30.0, "graph": 6.0},
+        "seconds": {"encode": 60.0, "table": 30.0, "graph": 6.0, "cpu": 48.0},
         "load": [1.0, 2.5],
         "cores": 2,
         "versions": {"commit": "abcdef0123456"},
@@ -262,6 +262,7 @@ def test_offline_cost_section():
     section = offline_cost.render([cost_row(), cost_row()])
     (line,) = table_of(section)
     assert (line["total"], line["ratio"], line["load"]) == ("1.60", "5.0", "1.0, 2.5")
+    assert line["CPU"] == "0.80"
     ratios = [float(line["ratio"]) for line in table_of(section, 1)]
     assert (min(ratios), max(ratios)) == (13.3, 56.1)
     (alone,) = table_of(offline_cost.render([cost_row(macro=None)]))

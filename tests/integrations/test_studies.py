@@ -220,7 +220,7 @@ def test_offline_cost_is_measured_once(folder, tmp_path):
     shown = study("offline-cost", folder, output, *options)
     assert shown.exit_code == 0, shown.output
     (row,) = read_rows(output)
-    assert all(row["seconds"][part] > 0 for part in ("encode", "table", "graph"))
+    assert all(row["seconds"][part] > 0 for part in ("encode", "table", "graph", "cpu"))
     assert len(row["load"]) == 2
     assert (row["macro"], row["setting"]["threads"]) == (None, 1)
     again = study("offline-cost", folder, output, *options, "--json")

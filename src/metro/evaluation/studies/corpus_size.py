@@ -134,10 +134,12 @@ def draw(cells: Sequence[tuple[Part, Cell]]) -> bytes:
             shares, success, errors, color=colour, label=name, marker="o", capsize=3
         )
     axes.set_xscale("log")
-    axes.xaxis.set_major_formatter("{x:g}")
+    shown = sorted({part.share for part, _ in cells})
+    axes.set_xticks(shown, [f"{share:g}" for share in shown], minor=False)
+    axes.minorticks_off()
     axes.set(xlabel="share of the episodes, %", ylabel="success, %", ylim=(-3, 103))
     axes.grid(visible=True, alpha=0.25)
-    axes.legend(frameon=False, fontsize=8)
+    axes.legend(frameon=False, fontsize=8, loc="lower right")
     return to_png(figure)
 
 
