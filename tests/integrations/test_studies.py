@@ -129,6 +129,14 @@ def test_the_whole_corpus_is_the_evaluation(folder, tmp_path):
                         "model", "graph")})  # fmt: skip
     whole = run_campaign(plain, [METRO], asked, tmp_path / "b.jsonl", batch=2)
     assert outcomes(rows) == outcomes(whole)
+    told = []
+    taken = run_corpus_size(
+        parts, [METRO], asked, tmp_path / "c.jsonl", known=whole,
+        progress=lambda *counts: told.append(counts[:2]),
+    )  # fmt: skip
+    share = {"share": 100, "subset_seed": 0, "episodes_used": 12}
+    assert taken == [row | share for row in whole]
+    assert told == [(4, 4)]
 
 
 def test_bad_shares_cost_nothing(folder, tmp_path):

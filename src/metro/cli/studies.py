@@ -29,6 +29,10 @@ PlannerSeeds = Annotated[
 First = Annotated[
     int | None, typer.Option(help="Only so many queries, from the first on.")
 ]
+Known = Annotated[
+    list[Path] | None,
+    typer.Option(help="Rows of metro evaluate; what they answer is not planned again."),
+]
 
 
 class Studies(TyperGroup):
@@ -158,6 +162,7 @@ def corpus_size(
     planner_seed: PlannerSeeds = None,
     query_file: QueryPath = None,
     first: First = None,
+    known: Known = None,
     batch: Batch = 25,
     workers: NumWorkers = 1,
     as_json: AsJson = False,
@@ -192,6 +197,7 @@ def corpus_size(
             settings,
             asked,
             output,
+            known=_rows(known),
             batch=batch,
             workers=workers,
             progress=progress,
@@ -221,6 +227,7 @@ def micro_planner(
     planner_seed: PlannerSeeds = None,
     query_file: QueryPath = None,
     first: First = None,
+    known: Known = None,
     batch: Batch = 25,
     workers: NumWorkers = 1,
     as_json: AsJson = False,
@@ -268,6 +275,7 @@ def micro_planner(
             settings,
             asked,
             output,
+            known=_rows(known),
             batch=batch,
             workers=workers,
             progress=progress,
@@ -319,6 +327,12 @@ def offline_cost(
                 done[question_of(told)] = measure_row(subject, told)
             append_rows([done[question_of(told)]], output)
     _show("offline-cost", [done[question_of(told)]], as_json)
+
+
+def _rows(files: Sequence[Path] | None) -> list[Any]:
+    from metro.evaluation.outcomes import load_rows
+
+    return load_rows(files or [])
 
 
 def _queries(

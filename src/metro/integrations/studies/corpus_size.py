@@ -16,6 +16,7 @@ from metro.graph import FrameGraph, build_graph
 from metro.integrations.bench import Bench, BenchSource
 from metro.integrations.campaign import run_campaign
 from metro.integrations.evaluating import Progress, Rows
+from metro.integrations.studies.adopting import adopt_rows
 from metro.neighbours import find_neighbours
 from metro.pricing import PricingCurve
 from metro.types import Vector
@@ -117,13 +118,15 @@ def run_corpus_size(  # noqa: PLR0913  (one argument a setting, as the verb has 
     queries: QuerySet,
     path: Path,
     *,
+    known: Sequence[dict[str, Any]] = (),
     batch: int = 25,
     workers: int = 1,
     progress: Progress | None = None,
 ) -> Rows:
     """Plan every query with the graph of every share; return all rows.
 
-    Rows that the file has already are not planned again. All shares are looked at
+    Rows that the file has already, or that are known from ``metro evaluate``, are not
+    planned again. All shares are looked at
     before the first is run, so that a wrong one costs nothing.
     """
     rows: Rows = []
@@ -132,6 +135,7 @@ def run_corpus_size(  # noqa: PLR0913  (one argument a setting, as the verb has 
             for setting in settings:
                 bench.check(setting, queries)
     for number, source in enumerate(sources):
+        adopt_rows(source, settings, queries, known, path)
         rows += run_campaign(
             source,
             settings,

@@ -16,6 +16,7 @@ from metro.integrations.campaign import run_campaign
 from metro.integrations.evaluating import Rows
 from metro.integrations.models.frozen import FrozenModel
 from metro.integrations.models.loading import load_model
+from metro.integrations.studies.adopting import adopt_rows
 
 _ENCODER = ("encoder.", "projector.")
 """The tensors that latents depend on."""
@@ -124,11 +125,14 @@ def run_micro_planner(
     settings: list[Setting],
     queries: QuerySet,
     path: Path,
+    *,
+    known: Sequence[dict[str, Any]] = (),
     **running: Any,
 ) -> Rows:
     """Plan every query with both models; return all rows.
 
-    Rows that the file has already are not planned again.
+    Rows that the file has already, or that are known from ``metro evaluate``, are not
+    planned again.
 
     Args:
         source: With the base model.
@@ -136,6 +140,7 @@ def run_micro_planner(
         settings: Of the methods.
         queries: What to reach.
         path: Rows (.jsonl).
+        known: Rows of ``metro evaluate``.
         running: ``batch``, ``workers`` and ``progress`` of `run_campaign`.
     """
     models = [load_model(one.model) for one in (source, tuned)]
@@ -145,6 +150,8 @@ def run_micro_planner(
             for setting in settings:
                 bench.check(setting, queries)
             _require_role(bench, path)
+    for one in (source, tuned):
+        adopt_rows(one, settings, queries, known, path)
     return [
         row
         for one in (source, tuned)
