@@ -91,7 +91,7 @@ def _table(pairs: Sequence[Pair], rows: Sequence[Row]) -> Table:
         cell, (tuned, base, *told) = pair.first.cell, pair.texts
         setting = (cell.task.goal_distance, cell.method, *cell.setting)
         shown = ["-" if value is None else str(value) for value in setting]
-        models = (pair.second.cell.task.model, cell.task.model)
+        models = [_model(line.cell) for line in (pair.second, pair.first)]
         where = (cell.task.benchmark, *models, *shown, str(pair.first.step_budget))
         lines.append((*where, base, tuned, *told))
     header = (
@@ -109,6 +109,11 @@ def _table(pairs: Sequence[Pair], rows: Sequence[Row]) -> Table:
         tuple(lines),
         f"Success in percent, mean ± std over planner seeds; {commits_of(rows)}.",
     )
+
+
+def _model(cell: Cell) -> str:
+    """Return a model's name and digest: a fine-tuned one may have its base's name."""
+    return f"{cell.task.model} ({cell.task.digests[0][:8]})"
 
 
 def _paper() -> Table:
