@@ -174,3 +174,23 @@ def reachable(out, starts):
             found.add(u)
             stack.extend(out.get(u, {}))
     return found
+
+
+def gaps_inside(corpus, distance):
+    """Return the gaps of all pairs of frames, ``distance`` apart in one episode."""
+    return [
+        gap(episode[t], episode[t + distance])
+        for episode in corpus.episodes
+        for t in range(len(episode) - distance)
+    ]
+
+
+def gaps_across(corpus, every):
+    """Return the gaps of all pairs of every so many frames of different episodes."""
+    frames = corpus.frames[::every]
+    return [
+        gap(corpus.z[u], corpus.z[v])
+        for u in frames
+        for v in frames
+        if corpus.episode[u] != corpus.episode[v]
+    ]

@@ -27,7 +27,9 @@ def render() -> str:
 def _section(name: str, command: Any) -> str:
     rows = [_row(parameter) for parameter in command.params]
     table = "\n".join(["| argument | meaning | default |", "|---|---|---|", *rows])
-    return f"\n## metro {name}\n\n{command.help}\n\n{table}\n"
+    inside = getattr(command, "commands", {})  # of a verb that has verbs
+    parts = "".join(_section(f"{name} {part}", one) for part, one in inside.items())
+    return f"\n## metro {name}\n\n{command.help}\n\n{table}\n{parts}"
 
 
 def _row(parameter: Any) -> str:

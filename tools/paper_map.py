@@ -24,8 +24,10 @@ PLACES = {
     "Sec. 5.2": "bridge edge weights",
     "Sec. 5.3": "graph search and sub-goal selection",
     "Sec. 5.4": "closed-loop execution",
-    "Sec. 6.3": "re-entry, and the oracle",
+    "Sec. 6.2": "success, speed and offline cost",
+    "Sec. 6.3": "re-entry, the oracle, corpus size",
     "Sec. E": "latent metric saturation",
+    "Sec. F.2": "a stronger micro planner",
 }
 
 HEAD = """# From the paper to the code

@@ -50,7 +50,7 @@ def paired(cells: Sequence[Cell]) -> Table | None:
             f"{100 * pair.gain:+.1f}",
             f"{100 * pair.interval.low:+.1f} to {100 * pair.interval.high:+.1f}",
             f"{pair.only_first} : {pair.only_second}",
-            _p_value(pair.p_value),
+            p_value_text(pair.p_value),
             str(pair.num_pairs),
         )
         for pair in differences(cells)
@@ -223,5 +223,6 @@ def _number(value: float | None, digits: int = 2) -> str:
     return _NONE if value is None else f"{value:.{digits}f}"
 
 
-def _p_value(value: float) -> str:
+def p_value_text(value: float) -> str:
+    """Return a p value, never as 0."""
     return "< 0.001" if value < 0.001 else f"{value:.3f}"

@@ -35,7 +35,7 @@ from metro.integrations.worlds import open_world
 from metro.pricing import PricingCurve
 from metro.search import Routes, find_entries, find_routes
 from metro.storage import load
-from metro.types import World
+from metro.types import Vector, World
 
 
 @dataclass(frozen=True)
@@ -68,6 +68,8 @@ class Bench:
         model: The frozen world model.
         graph: For metro; its neighbour table serves every H.
         macro: For the hierarchical methods.
+        encoder_digest: Of the model whose latents the graph has, if that is another
+            one with the same encoder; None: of ``model``.
     """
 
     benchmark: Benchmark
@@ -75,6 +77,7 @@ class Bench:
     model: FrozenModel
     graph: FrameGraph | None = None
     macro: MacroModel | None = None
+    encoder_digest: str | None = None
     _priced: FrameGraph | None = field(default=None, init=False, repr=False)
     _routes: dict[Query, tuple[Routes, float]] = field(
         default_factory=dict, init=False, repr=False
@@ -112,7 +115,7 @@ class Bench:
             raise BenchmarkError(f"method {method} needs a graph: metro build LATENTS.")
         made = self.graph.latents.provenance
         model = made.get("model", {}).get("digest")
-        if model != self.model.digest:
+        if model != (self.encoder_digest or self.model.digest):
             raise BenchmarkError(
                 f"The graph's latents are of model {str(model)[:12]}, not of "
                 f"{self.model.name} ({self.model.digest[:12]}). Encode and build anew."
@@ -148,15 +151,31 @@ class Bench:
         """
         graph = self.graph_for(waypoint_budget)
         if query not in self._routes:
-            start, goal = (
-                graph.latents.z[self.frame_of(query.episode, step)]
-                for step in (query.start, query.goal)
-            )
+            start, goal = self.ends_of(query)
+            held_out = self.held_out(query)
             started = time.perf_counter()
-            around = find_entries(graph, start, held_out=query.episode)
-            routes = find_routes(graph, goal, held_out=query.episode, until=around)
+            around = find_entries(graph, start, held_out=held_out)
+            routes = find_routes(graph, goal, held_out=held_out, until=around)
             self._routes[query] = routes, time.perf_counter() - started
         return self._routes[query]
+
+    def ends_of(self, query: Query) -> tuple[Vector, Vector]:
+        """Return the latents ``[D]`` of a query's start and goal, as the graph's."""
+        if self.graph is None:
+            raise BenchmarkError("There is no graph: metro build LATENTS.")
+        first, last = (
+            self.graph.latents.z[self.frame_of(query.episode, step)]
+            for step in (query.start, query.goal)
+        )
+        return first, last
+
+    def held_out(self, query: Query) -> int | None:
+        """Return which episode of the graph is the query's own; None: it has not."""
+        return query.episode
+
+    def remarks(self) -> dict[str, Any]:
+        """Return what rows of this bench say beside the usual; studies add to it."""
+        return {}
 
     def hierarchy_for(self, setting: Setting, goal_distance: int) -> Hierarchy:
         """Return a hierarchical method with its bank, made once."""

@@ -111,7 +111,7 @@ def describe(bench: Bench, queries: QuerySet, setting: Setting) -> dict[str, Any
         "rendering": model.rendering,
         "renderer": str(find_renderer(bench.benchmark)),
         "versions": library_versions() | {"commit": commit()},
-    }
+    } | bench.remarks()
 
 
 def _macro(bench: Bench, setting: Setting) -> dict[str, str] | None:

@@ -2,9 +2,11 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from metro.evaluation.document import Block
+from metro.evaluation.records import read_rows
 
 Row = Mapping[str, Any]
 
@@ -36,3 +38,16 @@ class Study:
     """From rows (one at least, in any order) to a section; same rows, same bytes."""
     reads_evaluation: bool = False
     """Whether its rows are those of ``metro evaluate``, of all benchmarks."""
+
+
+def files_of(study: Study, results: Path) -> list[Path]:
+    """Return the files in a folder of results that a study's rows are in."""
+    if study.reads_evaluation:
+        return sorted(results.glob("*.jsonl"))
+    own = results / "studies" / f"{study.name}.jsonl"
+    return [own] if own.is_file() else []
+
+
+def count_rows(study: Study, results: Path) -> int:
+    """Return how many rows a folder of results has for a study."""
+    return sum(len(read_rows(file)) for file in files_of(study, results))

@@ -13,17 +13,26 @@ from metro.latents import Latents
 from metro.neighbours import find_neighbours
 from metro.pricing import PricingCurve
 
-_SAMPLED = 20
+SAMPLED = 20
 """Episodes that are encoded to tell how long all of them take."""
 
 
 @dataclass(frozen=True)
 class OfflineCost:
-    """Seconds that metro needs once per corpus."""
+    """Seconds that metro needs once per corpus.
+
+    Attributes:
+        encode: Of the encoder, over every frame.
+        table: Of the neighbour table.
+        graph: Of pricing curve and bridges.
+        cpu: Of processor time, all three; what an idle machine would take with one
+            thread.
+    """
 
     encode: float
     table: float
     graph: float
+    cpu: float
 
     @property
     def total(self) -> float:
@@ -73,7 +82,12 @@ class MacroCost:
 
 
 def measure_offline(
-    corpus: Corpus, model: FrozenModel, latents: Latents, *, waypoint_budget: int = 8
+    corpus: Corpus,
+    model: FrozenModel,
+    latents: Latents,
+    *,
+    waypoint_budget: int = 8,
+    workers: int | None = None,
 ) -> OfflineCost:
     """Return what metro's preprocessing takes here and now, in seconds.
 
@@ -85,19 +99,26 @@ def measure_offline(
         model: Its encoder.
         latents: Of both.
         waypoint_budget: H of the graph, frames.
+        workers: Threads of the neighbour table; None: one a core.
     """
-    clock = [time.perf_counter()]
-    episodes = np.unique(np.linspace(0, corpus.num_episodes - 1, _SAMPLED).astype(int))
+    clock = [_clocks()]
+    episodes = np.unique(np.linspace(0, corpus.num_episodes - 1, SAMPLED).astype(int))
     for episode in episodes:
         model.encode(corpus.frames(int(episode)))
-    clock.append(time.perf_counter())
-    table = find_neighbours(latents)
-    clock.append(time.perf_counter())
+    clock.append(_clocks())
+    table = find_neighbours(latents, workers=workers)
+    clock.append(_clocks())
     build_graph(latents, table, PricingCurve.fit(latents, waypoint_budget))
-    clock.append(time.perf_counter())
-    encode, tabled, built = np.diff(clock)
-    share = corpus.lengths[episodes].sum() / corpus.num_frames
-    return OfflineCost(float(encode / share), float(tabled), float(built))
+    clock.append(_clocks())
+    spent = np.diff(clock, axis=0)
+    spent[0] *= corpus.num_frames / corpus.lengths[episodes].sum()
+    encode, tabled, built = spent[:, 0].tolist()
+    return OfflineCost(encode, tabled, built, cpu=float(spent[:, 1].sum()))
+
+
+def _clocks() -> tuple[float, float]:
+    """Return wall time and this process' processor time, seconds."""
+    return time.perf_counter(), time.process_time()
 
 
 def _minutes(seconds: float | None) -> float | None:
