@@ -36,7 +36,7 @@ _ELITES = 38
 _MOMENTUM = 0.5
 """Share of the last move that the next candidates are stretched along."""
 
-_STILL = 1e-5
+_STILL = 1e-3
 """Spread, as a share of the first, below which a restart has nothing left to find."""
 
 _SHRINK = 0.5

@@ -1,6 +1,14 @@
 """The command line: one thin function a verb; results on stdout, progress on stderr."""
 
-from metro.cli import evaluation, graphs, macro, measuring, reporting, worlds
+from metro.cli import (
+    evaluation,
+    graphs,
+    macro,
+    measuring,
+    reporting,
+    residual,
+    worlds,
+)
 from metro.cli.running import app, main
 
 __all__ = [
@@ -11,5 +19,6 @@ __all__ = [
     "main",
     "measuring",
     "reporting",
+    "residual",
     "worlds",
 ]

@@ -12,7 +12,7 @@ from metro.evaluation.cells import Cell, front
 from metro.evaluation.comparison import Line, budgets_of, contenders, lines_of, longest
 from metro.evaluation.statistics import wilson
 
-_COLOURS = (
+COLOURS = (
     *("#0072b2", "#d55e00", "#e69f00", "#009e73", "#cc79a7", "#56b4e9"),
     *("#8c564b", "#7f7f7f", "#bcbd22", "#17becf", "#000000", "#9467bd"),
 )
@@ -56,7 +56,7 @@ def draw_fronts(cells: Sequence[Cell]) -> bytes:
             axes.plot(
                 seconds,
                 success,
-                color=_COLOURS[place % len(_COLOURS)],
+                color=COLOURS[place % len(COLOURS)],
                 marker=_MARKS[place % len(_MARKS)],
                 label=label,
             )
@@ -68,7 +68,7 @@ def draw_fronts(cells: Sequence[Cell]) -> bytes:
 
 
 def _curve(axes: Any, line: Line, place: int) -> None:
-    cell, colour = line.cell, _COLOURS[place % len(_COLOURS)]
+    cell, colour = line.cell, COLOURS[place % len(COLOURS)]
     curve = cell.curve[: line.step_budget + 1]
     bands = [wilson(round(rate * line.num_runs), line.num_runs) for rate in curve]
     low, high = np.array(bands).T
@@ -85,7 +85,7 @@ def _title(cells: Sequence[Cell]) -> str:
 
 
 def _axes(title: str) -> tuple[Any, Any]:
-    figure, axes = _pyplot().subplots(figsize=(7.2, 4.2), layout="constrained")
+    figure, axes = pyplot().subplots(figsize=(7.2, 4.2), layout="constrained")
     axes.set_title(title, fontsize=10, pad=18)
     axes.grid(visible=True, alpha=0.25)
     axes.spines[["top", "right"]].set_visible(False)
@@ -98,14 +98,20 @@ def _png(figure: Any, axes: Any) -> bytes:
         axes.legend(
             loc="upper left", bbox_to_anchor=(1.01, 1), frameon=False, fontsize=8
         )
+    return to_png(figure)
+
+
+def to_png(figure: Any) -> bytes:
+    """Return a figure as a file's bytes, and close it."""
     file = BytesIO()
     # Without the version of matplotlib the same rows give the same bytes.
     figure.savefig(file, format="png", dpi=150, metadata={"Software": None})
-    _pyplot().close(figure)
+    pyplot().close(figure)
     return file.getvalue()
 
 
-def _pyplot() -> Any:
+def pyplot() -> Any:
+    """Return matplotlib's pyplot, drawing to memory; it is imported only here."""
     try:
         import_module("matplotlib").use("agg")
     except ImportError:

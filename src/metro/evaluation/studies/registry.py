@@ -1,5 +1,6 @@
 """All studies, in the order of the report."""
 
+from metro.evaluation.studies.residual import RESIDUAL
 from metro.evaluation.studies.study import Study
 
-STUDIES: tuple[Study, ...] = ()
+STUDIES: tuple[Study, ...] = (RESIDUAL,)
