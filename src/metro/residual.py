@@ -30,8 +30,8 @@ Repair = Callable[[States], tuple[States, Possible]]
 Encode = Callable[[States], NDArray[np.floating]]
 """From states ``[K, S]`` to latents ``[K, D]``: draws, then encodes."""
 
-_ELITES = 38
-"""Candidates that the next distribution is fitted to, a tenth."""
+_ELITES = 0.15
+"""Share of the candidates that the next distribution is fitted to."""
 
 _MOMENTUM = 0.5
 """Share of the last move that the next candidates are stretched along."""
@@ -284,7 +284,8 @@ class _Restart:
             self._covariance *= _SHRINK**2
             return
         gaps = self._gaps(states)
-        order = np.argsort(gaps, kind="stable")[:_ELITES]
+        num_elites = max(2, int(_ELITES * candidates))
+        order = np.argsort(gaps, kind="stable")[:num_elites]
         if gaps[order[0]] < self._best:
             self._best, self._state = float(gaps[order[0]]), states[order[0]]
         self._fit(states[order])

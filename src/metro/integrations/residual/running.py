@@ -20,7 +20,7 @@ from metro.integrations.rendering import Renderer, adopt, find_renderer
 from metro.integrations.residual.searching import Lab, LabSource
 from metro.integrations.residual.targets import Targets, digest_of
 from metro.latents import Latents
-from metro.residual import find_budget
+from metro.residual import Budget, find_budget
 from metro.source import commit
 from metro.types import Progress, Vector
 
@@ -37,7 +37,7 @@ class Task:
     """One latent, the budgets that lack a row, and what its rows say beforehand."""
 
     target: Vector
-    budgets: tuple[str, ...]
+    budgets: Mapping[str, Budget]
     seed: int
     told: Row
 
@@ -69,10 +69,9 @@ def measure_residuals(  # noqa: PLR0913  (one argument a setting, as the verb ha
     """
     if workers < 1:
         raise BenchmarkError(f"workers must be at least 1, got {workers}.")
-    for name in budgets:
-        find_budget(name)
+    chosen = {name: find_budget(name) for name in budgets}
     done = {key_of(row): row for row in read_rows(path)}
-    tasks, wanted = _plan(source, targets, budgets, seed, set(done))
+    tasks, wanted = _plan(source, targets, chosen, seed, set(done))
     for rows in _carry_out(source, tasks, workers):
         append_rows(rows, path)
         done |= {key_of(row): row for row in rows}
@@ -112,7 +111,7 @@ def typical_gaps(latents: Latents) -> dict[str, float]:
 def _plan(
     source: LabSource,
     targets: Targets,
-    budgets: Sequence[str],
+    budgets: Mapping[str, Budget],
     seed: int,
     done: set[str],
 ) -> tuple[list[Task], list[str]]:
@@ -128,7 +127,7 @@ def _plan(
     for target, where in zip(targets.z, targets.where, strict=True):
         row = told | {"latent": {"digest": digest_of(target)[:16], **where}}
         keys = {name: key_of(row | {"budget": name}) for name in budgets}
-        left = tuple(name for name, key in keys.items() if key not in done)
+        left = {name: budgets[name] for name, key in keys.items() if key not in done}
         if left:
             tasks.append(Task(target, left, seed, row))
         wanted += keys.values()
@@ -214,7 +213,7 @@ def _work(task: Task) -> list[Row]:
 
 
 def _rows(lab: Lab, task: Task) -> list[Row]:
-    found = lab.measure(task.target, task.budgets, task.seed)
+    found = lab.measure(task.target, list(task.budgets.values()), task.seed)
     return [
         task.told | {"budget": name} | row
         for name, row in zip(task.budgets, found, strict=True)

@@ -19,11 +19,11 @@ from metro.integrations.models.loading import load_model
 from metro.integrations.residual.stages import OpenStage
 from metro.integrations.residual.targets import digest_of
 from metro.latents import Latents
-from metro.residual import BUDGETS, Budget, Starts, States, search_states
+from metro.residual import Budget, Starts, States, search_states
 from metro.storage import load
 from metro.types import Vector
 
-_FIRST_SPREAD = 0.3
+_FIRST_SPREAD = 0.4
 """Spread of the first candidates, in standard deviations of recorded states."""
 
 
@@ -70,7 +70,7 @@ class Lab:
         return latents
 
     def measure(
-        self, target: Vector, budgets: Sequence[str], seed: int
+        self, target: Vector, budgets: Sequence[Budget], seed: int
     ) -> list[dict[str, Any]]:
         """Return what the rows of a latent say, one a budget.
 
@@ -78,7 +78,7 @@ class Lab:
         fails leaves rows with its error, and is opened anew.
         """
         started = time.perf_counter()
-        frames, gaps = self.nearest(target, max(b.restarts for b in BUDGETS.values()))
+        frames, gaps = self.nearest(target, max(b.restarts for b in budgets))
         told = {
             "nearest": {"frame": int(frames[0]), "gap": float(gaps[0])},
             "own_frame": self.own_frame(target),
@@ -95,12 +95,12 @@ class Lab:
         return [told | row | {"seconds": seconds} for row in found]
 
     def _search(
-        self, target: Vector, frames: NDArray[Any], budgets: Sequence[str], seed: int
+        self, target: Vector, frames: NDArray[Any], budgets: Sequence[Budget], seed: int
     ) -> list[dict[str, Any]]:
-        chosen = [BUDGETS[name] for name in budgets]
         largest = Budget(
-            max(budget.restarts for budget in chosen),
-            max(budget.iterations for budget in chosen),
+            max(budget.restarts for budget in budgets),
+            max(budget.iterations for budget in budgets),
+            budgets[0].candidates,
         )
         trail = search_states(
             target,
@@ -111,7 +111,7 @@ class Lab:
             seed=(seed, int(digest_of(target)[:8], 16)),
         )
         rows = []
-        for budget in chosen:
+        for budget in budgets:
             closest = trail.within(budget)
             rows.append(
                 {

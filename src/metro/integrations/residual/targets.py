@@ -18,6 +18,7 @@ from metro.types import Rows, Vector
 
 PLANNERS = (*HIERARCHICAL_METHODS, "metro")
 CONTROLS = ("recorded", "random")
+"""Of all kinds, fewer latents are the first of more, so that rows can be added to."""
 SOURCES = (*PLANNERS, *CONTROLS)
 
 
@@ -58,7 +59,7 @@ def recorded_targets(latents: Latents, *, count: int, seed: int) -> Targets:
     """Return recorded frames, drawn evenly: their residual is 0."""
     _require_count(count, latents.num_frames, "recorded frames")
     rng = np.random.default_rng([seed, 1])
-    frames = rng.choice(latents.num_frames, count, replace=False)
+    frames = rng.permutation(latents.num_frames)[:count]
     where = [{"frame": int(frame)} for frame in frames]
     return Targets("recorded", latents.z[frames], where, {})
 
@@ -78,10 +79,10 @@ def random_targets(latents: Latents, *, count: int, seed: int) -> Targets:
 
 
 def sub_goal_targets(found: SubGoals, *, count: int, seed: int) -> Targets:
-    """Return some of a planner's sub-goals, drawn evenly, in their order."""
+    """Return some of a planner's sub-goals, drawn evenly."""
     _require_count(count, len(found.latents), "sub-goals in these runs")
     rng = np.random.default_rng([seed, 3])
-    kept = np.sort(rng.choice(len(found.latents), count, replace=False))
+    kept = rng.permutation(len(found.latents))[:count]
     names = ("episode", "start", "goal", "step")
     where = [
         dict(zip(names, map(int, found.where[row]), strict=True)) | {"row": int(row)}
