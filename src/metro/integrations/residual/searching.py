@@ -57,8 +57,10 @@ class Lab:
             self.states = self._open.stage.read(corpus)
             self.corpus = {"name": Path(corpus.name).name, "digest": corpus.digest}
         self.space = self._open.stage.space
-        widest = (self.space.high - self.space.low) / 4
-        self._spread = _FIRST_SPREAD * np.minimum(self.states.std(axis=0), widest)
+        widths = self.space.high - self.space.low
+        # a parameter that recordings never change is searched too
+        usual = np.clip(self.states.std(axis=0), 0.01 * widths, 0.25 * widths)
+        self._spread = _FIRST_SPREAD * usual
 
     def close(self) -> None:
         """Close the world."""
