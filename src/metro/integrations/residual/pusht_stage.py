@@ -1,5 +1,7 @@
 """PushT: agent and block, five numbers; neither inside the other nor in the walls."""
 
+from collections.abc import Iterator
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -13,9 +15,6 @@ _WALLS = 5.0, 506.0
 
 _TOUCH = 1.0
 """Units that agent and block may overlap while one pushes the other."""
-
-_TRIES = 4
-"""Moves to get the agent out of the block: out of the bar may be into the stem."""
 
 _CORNERS = np.array(
     [
@@ -60,11 +59,9 @@ def leave_each_other(states: States) -> tuple[States, Possible]:
     """Return states ``[K, 5]`` without overlaps, and where that could be done."""
     moved = states.copy()
     _leave_walls(moved)
-    for _ in range(_TRIES):
-        _leave_block(moved)
-    apart = _depths(moved).max(axis=1) <= _TOUCH + 1e-6
+    possible = _leave_block(moved)
     inside = ((moved[:, :2] >= 0) & (moved[:, :2] <= WINDOW)).all(axis=1)
-    return moved, apart & inside
+    return moved, possible & inside
 
 
 def _leave_walls(states: States) -> None:
@@ -78,39 +75,46 @@ def _leave_walls(states: States) -> None:
         states[:, 2 + axis] = np.clip(place, lowest, highest)
 
 
-def _leave_block(states: States) -> None:
-    """Move each agent out of the part of the block that it is deepest in."""
+def _leave_block(states: States) -> Possible:
+    """Move each agent the shortest way out of the block; return where there is one."""
     local = _to_block(states)
-    depths = _depths(states)
-    for part, (left, top, right, bottom) in enumerate((BAR, STEM)):
-        is_in = (depths[:, part] > _TOUCH) & (depths[:, part] >= depths.max(axis=1))
-        out = local + _way_out(local, (left, top, right, bottom))
-        states[is_in, :2] = _to_window(out, states)[is_in]
+    inside = _depth(local) > _TOUCH
+    ways = np.stack(list(_ways_out(local)))  # [ways, K, 2]
+    lengths = np.linalg.norm(ways - local, axis=2)
+    free = np.stack([_depth(way) for way in ways]) <= _TOUCH + 1e-6
+    lengths[~free] = np.inf
+    shortest = lengths.argmin(axis=0)
+    places = ways[shortest, np.arange(len(states))]
+    states[inside, :2] = _to_window(places, states)[inside]
+    return ~inside | np.isfinite(lengths.min(axis=0))
 
 
-def _way_out(local: Numbers, box: tuple[float, float, float, float]) -> Numbers:
-    """Return the shortest move ``[K, 2]`` after which the disc touches the box."""
-    left, top, right, bottom = box
-    nearest = np.clip(local, (left, top), (right, bottom))
-    away = local - nearest
-    gap = np.linalg.norm(away, axis=1, keepdims=True)
+def _ways_out(local: Numbers) -> Iterator[Numbers]:
+    """Yield places ``[K, 2]`` where the disc touches bar or stem, or both.
+
+    Through each side, away from the nearest point, and the two inner corners.
+    """
     reach = AGENT_RADIUS - _TOUCH
-    outward = away * (reach / np.maximum(gap, 1e-12) - 1)
-    x, y = local.T
-    sides = np.stack([x - left, right - x, y - top, bottom - y], axis=1)
-    directions = np.array([(-1, 0), (1, 0), (0, -1), (0, 1)])
-    side = sides.argmin(axis=1)
-    through = directions[side] * (sides.min(axis=1) + reach)[:, None]
-    return np.where(gap > 0, outward, through)
+    for left, top, right, bottom in (BAR, STEM):
+        for axis, place in ((0, left), (0, right), (1, top), (1, bottom)):
+            outward = -reach if place in (left, top) else reach
+            out = local.copy()
+            out[:, axis] = place + outward
+            yield out
+        nearest = np.clip(local, (left, top), (right, bottom))
+        gap = np.linalg.norm(local - nearest, axis=1, keepdims=True)
+        yield nearest + (local - nearest) * reach / np.maximum(gap, 1e-12)
+    for x in (STEM[0] - reach, STEM[2] + reach):
+        yield np.broadcast_to((x, BAR[3] + reach), local.shape)
 
 
-def _depths(states: States) -> Numbers:
-    """Return how deep the agent is in bar and stem ``[K, 2]``; negative: outside."""
-    local = _to_block(states)
-    return np.stack([_depth(local, box) for box in (BAR, STEM)], axis=1)
+def _depth(local: Numbers) -> Numbers:
+    """Return how deep the disc is in the block, ``[K]``; negative: outside."""
+    bar, stem = (_depth_in(local, box) for box in (BAR, STEM))
+    return np.maximum(bar, stem)
 
 
-def _depth(local: Numbers, box: tuple[float, float, float, float]) -> Numbers:
+def _depth_in(local: Numbers, box: tuple[float, float, float, float]) -> Numbers:
     left, top, right, bottom = box
     middle = np.array([left + right, top + bottom]) / 2
     beyond = np.abs(local - middle) - np.array([right - left, bottom - top]) / 2
