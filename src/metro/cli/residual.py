@@ -57,6 +57,7 @@ def residual(
     """
     require_worlds("residual")
     from metro.display import print_table, progress_bar
+    from metro.errors import WorldError
     from metro.evaluation.studies.residual import COLUMNS, summarise_residuals
     from metro.integrations.bench import BenchSource
     from metro.integrations.residual.pictures import draw_pictures
@@ -82,7 +83,10 @@ def residual(
     if pictures is not None:
         draw_pictures(rows, source, bench, asked, pictures)
     cells = summarise_residuals(rows)
+    if not cells:
+        raise WorldError(f"Every search failed; {output} says why: {rows[0]['error']}")
     if as_json:
         print_json([cell.to_json() for cell in cells])
     else:
-        print_table(COLUMNS, [cell.to_text() for cell in cells])
+        caption = f"{benchmark}, {cells[0].model}; gaps are of recorded frames"
+        print_table(COLUMNS[2:], [cell.to_text()[2:] for cell in cells], caption)

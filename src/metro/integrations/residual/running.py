@@ -5,13 +5,14 @@ import multiprocessing
 import signal
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from metro.errors import BenchmarkError
+from metro.errors import BenchmarkError, WorldError
 from metro.evaluation.records import append_rows, read_rows
 from metro.gaps import gaps_of_pairs
 from metro.integrations.recording.plan import library_versions
@@ -177,6 +178,11 @@ def _carry_out(
             ready, waiting = wait(waiting, return_when=FIRST_COMPLETED)
             for future in ready:
                 yield future.result()
+    except BrokenProcessPool as error:
+        raise WorldError(
+            "A searching process died without a word, perhaps for want of memory. The "
+            "same command goes on with what was finished; try fewer workers."
+        ) from error
     finally:
         pool.shutdown(wait=False, cancel_futures=True)
         for child in multiprocessing.active_children():

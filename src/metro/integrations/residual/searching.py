@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -9,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from metro.errors import BenchmarkError, LatentsError, MetroError
+from metro.errors import BenchmarkError, LatentsError
 from metro.evaluation.benchmark import load_benchmark
 from metro.gaps import squared_gaps
 from metro.integrations.corpora import Corpus, open_corpus
@@ -87,10 +88,12 @@ class Lab:
         }
         try:
             found = self._search(target, frames, budgets, seed)
-        except MetroError:
+        except (BenchmarkError, LatentsError):  # a mistake, not the world's fault
             raise
         except Exception as error:  # simulators raise all sorts
             message = f"{type(error).__name__}: {error}"
+            with suppress(Exception):  # what died may not close either
+                self._open.close()
             self._open = self._open_stage()
             found = [{"residual": None, "error": message} for _ in budgets]
         seconds = round(time.perf_counter() - started, 2)
