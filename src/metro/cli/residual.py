@@ -5,7 +5,15 @@ from typing import Annotated
 
 import typer
 
-from metro.cli.evaluation import Distance, Graph, Model, Recording, RowsPath, Workers
+from metro.cli.evaluation import (
+    Distance,
+    Graph,
+    Model,
+    Recording,
+    RowsPath,
+    StepBudget,
+    Workers,
+)
 from metro.cli.running import AsJson, app, print_json, require_worlds
 from metro.cli.worlds import BenchmarkName
 
@@ -40,6 +48,7 @@ def residual(
     num_queries: Annotated[
         int, typer.Option(help="Runs that sub-goals are taken from.")
     ] = 10,
+    step_budget: StepBudget = None,
     sub_goals: Annotated[
         Path, typer.Option(help="Folder that keeps the sub-goals of such runs.")
     ] = Path("out/sub-goals"),
@@ -67,7 +76,9 @@ def residual(
 
     bench = BenchSource(benchmark, corpus, model, graph, macro)
     source = LabSource(benchmark, corpus, model, latents)
-    asked = Asked(method, count, seed, goal_distance, num_queries, sub_goals)
+    asked = Asked(
+        method, count, seed, goal_distance, num_queries, sub_goals, step_budget
+    )
     with progress_bar(f"Running {method}") as progress:
         targets = find_targets(source, bench, asked, progress=progress)
     with progress_bar(f"Residuals of {method}") as progress:

@@ -38,6 +38,7 @@ class Asked:
         goal_distance: d of the runs, frames.
         num_queries: Runs: the first queries of the benchmark's file.
         folder: Keeps the sub-goals of runs.
+        step_budget: T of the runs, environment steps; None: 2 d.
     """
 
     method: str
@@ -46,6 +47,7 @@ class Asked:
     goal_distance: int = 75
     num_queries: int = 10
     folder: Path = Path("out/sub-goals")
+    step_budget: int | None = None
 
     def __post_init__(self) -> None:
         require_source(self.method)
@@ -83,7 +85,7 @@ def find_sub_goals(
         asked.method,
         plan_blocks=[1],
         waypoint_budgets=None,
-        step_budget=2 * asked.goal_distance,
+        step_budget=asked.step_budget or 2 * asked.goal_distance,
         planner_seeds=[_PLANNER_SEED],
     )
     queries = first_queries(bench.benchmark, asked)
