@@ -20,6 +20,7 @@ PLACES = {
     "Eq. 8": "walk within the waypoint budget",
     "Alg. 1": "the loop",
     "Prop. 1": "the entry backup is exact",
+    "Sec. 4": "are macro sub-goals realisable?",
     "Sec. 5.1": "the graph of recorded frames",
     "Sec. 5.2": "bridge edge weights",
     "Sec. 5.3": "graph search and sub-goal selection",

@@ -116,6 +116,10 @@ class World(Protocol):
         """Return the picture of this moment, owned by the caller."""
         ...
 
+    def show(self, row: Row) -> Image:
+        """Return the picture of a state without physics; leaves the state undefined."""
+        ...
+
     def close(self) -> None:
         """Give the simulator and its camera back."""
         ...

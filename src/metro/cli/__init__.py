@@ -1,6 +1,15 @@
 """The command line: one thin function a verb; results on stdout, progress on stderr."""
 
-from metro.cli import evaluation, graphs, macro, measuring, reporting, studies, worlds
+from metro.cli import (
+    evaluation,
+    graphs,
+    macro,
+    measuring,
+    reporting,
+    residual,
+    studies,
+    worlds,
+)
 from metro.cli.running import app, main
 
 __all__ = [
@@ -11,6 +20,7 @@ __all__ = [
     "main",
     "measuring",
     "reporting",
+    "residual",
     "studies",
     "worlds",
 ]

@@ -133,7 +133,7 @@ def answer(
         part = queries[first : first + batch]
         worlds = bench.worlds(len(part))
         attempts = [
-            _attempt(bench, setting, query, world)
+            make_attempt(bench, setting, query, world)
             for query, world in zip(part, worlds, strict=True)
         ]
         yield [told | row for row in _outcomes(bench, setting, part, attempts)]
@@ -143,8 +143,8 @@ def answer(
 def plan_one(bench: Bench, setting: Setting, query: Query) -> Attempt:
     """Plan one query, keeping every moment and picture; leaves no row."""
     (world,) = bench.worlds(1)
-    attempt = _attempt(bench, setting, query, world)
-    actor = _actor(bench, setting, [query])
+    attempt = make_attempt(bench, setting, query, world)
+    actor = make_actor(bench, setting, [query])
     run_attempts([attempt], actor, step_budget=setting.step_budget, record=True)
     return attempt
 
@@ -152,7 +152,7 @@ def plan_one(bench: Bench, setting: Setting, query: Query) -> Attempt:
 def _outcomes(
     bench: Bench, setting: Setting, queries: Sequence[Query], attempts: list[Attempt]
 ) -> Iterator[dict[str, Any]]:
-    actor = _actor(bench, setting, queries)
+    actor = make_actor(bench, setting, queries)
     seconds = run_attempts(attempts, actor, step_budget=setting.step_budget)
     shared = {name: spent / len(queries) for name, spent in vars(seconds).items()}
     for query, attempt in zip(queries, attempts, strict=True):
@@ -185,7 +185,8 @@ def _tags(bench: Bench, query: Query) -> list[str]:
     return [told["above"] if value > told["limit"] else told["below"]]
 
 
-def _attempt(bench: Bench, setting: Setting, query: Query, world: World) -> Attempt:
+def make_attempt(bench: Bench, setting: Setting, query: Query, world: World) -> Attempt:
+    """Return a query at its start in ``world``, with the guide of its method."""
     corpus = bench.corpus
     world.reset(0)
     world.restore(corpus.row(bench.frame_of(query.episode, query.start)))
@@ -215,7 +216,8 @@ def _guide(bench: Bench, setting: Setting, query: Query) -> Guide:
     return Unseeing()
 
 
-def _actor(bench: Bench, setting: Setting, queries: Sequence[Query]) -> Actor:
+def make_actor(bench: Bench, setting: Setting, queries: Sequence[Query]) -> Actor:
+    """Return encoder and micro planner of a batch of queries."""
     frames = setting.plan_blocks * bench.benchmark.action_block
     seeds = [setting.seed_of(query) for query in queries]
     if setting.method in HIERARCHICAL_METHODS:

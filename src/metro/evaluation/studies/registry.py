@@ -5,10 +5,12 @@ from metro.evaluation.studies.corpus_size import CORPUS_SIZE
 from metro.evaluation.studies.duels import ORACLE, RE_ENTRY
 from metro.evaluation.studies.micro_planner import MICRO_PLANNER
 from metro.evaluation.studies.offline_cost import OFFLINE_COST
+from metro.evaluation.studies.residual import RESIDUAL
 from metro.evaluation.studies.saturation import SATURATION
 from metro.evaluation.studies.study import Study
 
 STUDIES: tuple[Study, ...] = (
+    RESIDUAL,
     SATURATION,
     RE_ENTRY,
     ORACLE,

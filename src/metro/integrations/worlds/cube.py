@@ -145,6 +145,34 @@ class Cube:
         frame: Image = self.env.render(camera=CAMERA)
         return frame.copy()
 
+    def show(self, row: Row) -> Image:
+        """Return the picture of ``row["qpos"]`` ``[21]``, without physics."""
+        if self._fast is not None:
+            return self._fast.draw(np.asarray(row["qpos"], np.float64))
+        self.restore({"qpos": row["qpos"], "qvel": np.zeros(self._model.nv)})
+        return self.draw()
+
+    def penetration(self, positions: NDArray[np.float64]) -> float:
+        """Return how deep bodies are inside each other in ``[21]``, metres; 0: not."""
+        self._state.qpos[:] = positions
+        mujoco.mj_kinematics(self._model, self._state)
+        mujoco.mj_comPos(self._model, self._state)
+        mujoco.mj_collision(self._model, self._state)
+        depths = self._state.contact.dist[: self._state.ncon]
+        return float(-depths.min(initial=0.0))
+
+    @property
+    def arm_limits(self) -> NDArray[np.float64]:
+        """``[2, 6]`` lower and upper limits of the arm's joints, rad."""
+        limits: NDArray[np.float64] = self._model.jnt_range[:6].T.copy()
+        return limits
+
+    @property
+    def workspace(self) -> NDArray[np.float64]:
+        """``[2, 3]`` corners of where the gripper can take the cube, metres."""
+        corners: NDArray[np.float64] = self.env._workspace_bounds.copy()
+        return corners
+
     def close(self) -> None:
         """Release the environment and its camera."""
         if self._fast is not None:

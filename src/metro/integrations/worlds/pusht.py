@@ -110,6 +110,21 @@ class PushT:
             return self._painter.draw(self.env._get_obs())
         return shrink(self.env.render(), (self._image_size, self._image_size))
 
+    def show(self, row: Row) -> Image:
+        """Return the picture of ``row["state"]`` ``[5]`` or ``[7]``, without physics.
+
+        `restore` makes a physics step, by which touching bodies move apart.
+        """
+        state = np.asarray(row["state"], np.float64)
+        if self._painter is not None:
+            return self._painter.draw(state)
+        env = self.env
+        env.agent.position, env.block.angle = state[:2].tolist(), float(state[4])
+        env.block.position = state[2:4].tolist()
+        for body in (env.agent, env.block):
+            env.space.reindex_shapes_for_body(body)
+        return self.draw()
+
     def close(self) -> None:
         """Release the environment."""
         self.env.close()

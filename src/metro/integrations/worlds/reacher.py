@@ -83,6 +83,22 @@ class Reacher:
         """Return the arm from above; the target is invisible."""
         return self._camera.draw(self._physics.data.ptr)
 
+    def show(self, row: Row) -> Image:
+        """Return the picture of the pose ``row["qpos"]`` ``[2]``, without physics."""
+        import mujoco
+
+        model, state = self._physics.model.ptr, self._physics.data.ptr
+        state.qpos[:] = row["qpos"]
+        mujoco.mj_kinematics(model, state)
+        mujoco.mj_camlight(model, state)
+        return self._camera.draw(state)
+
+    @property
+    def wrist_limits(self) -> tuple[float, float]:
+        """Of the second joint, rad; the first has none."""
+        low, high = self._physics.model.ptr.jnt_range[1]
+        return float(low), float(high)
+
     def close(self) -> None:
         """Give the environment and its drawing contexts back."""
         self._camera.close()

@@ -1,0 +1,103 @@
+"""The verb that measures sub-goals: residual."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from metro.cli.evaluation import (
+    Distance,
+    Graph,
+    Model,
+    Recording,
+    RowsPath,
+    StepBudget,
+    Workers,
+)
+from metro.cli.running import AsJson, app, print_json, require_worlds
+from metro.cli.worlds import BenchmarkName
+
+
+@app.command()
+def residual(
+    benchmark: BenchmarkName,
+    corpus: Recording,
+    model: Model,
+    latents: Annotated[
+        Path, typer.Option(help="Of the recording, by metro encode or metro build.")
+    ],
+    output: RowsPath,
+    method: Annotated[
+        str,
+        typer.Option(
+            help="hi-lewm, hi-lewm-c, hi-lewm-c-staged, metro; or a control: "
+            "recorded, random."
+        ),
+    ] = "hi-lewm-c",
+    budget: Annotated[
+        list[str] | None,
+        typer.Option(help="small (3 x 20 x 384 renders) or large (8 x 30 x 384)."),
+    ] = None,
+    count: Annotated[int, typer.Option(help="Latents to measure.")] = 20,
+    graph: Graph = None,
+    macro: Annotated[
+        str | None,
+        typer.Option(help="For the hi-lewm methods: made by metro train-macro."),
+    ] = None,
+    goal_distance: Distance = 75,
+    num_queries: Annotated[
+        int, typer.Option(help="Runs that sub-goals are taken from.")
+    ] = 10,
+    step_budget: StepBudget = None,
+    sub_goals: Annotated[
+        Path, typer.Option(help="Folder that keeps the sub-goals of such runs.")
+    ] = Path("out/sub-goals"),
+    seed: Annotated[int, typer.Option(help="Of the choice and the search.")] = 0,
+    workers: Workers = 1,
+    pictures: Annotated[
+        Path | None, typer.Option(help="PNG of the nearest states to write.")
+    ] = None,
+    as_json: AsJson = False,
+) -> None:
+    """Measure how far sub-goals are from any state that the world can show.
+
+    Budgets may be repeated; the small one is then read off the large one's search.
+    Interrupted, the same command goes on.
+    """
+    require_worlds("residual")
+    from metro.display import print_table, progress_bar
+    from metro.errors import WorldError
+    from metro.evaluation.studies.residual import COLUMNS, summarise_residuals
+    from metro.integrations.bench import BenchSource
+    from metro.integrations.residual.pictures import draw_pictures
+    from metro.integrations.residual.running import measure_residuals
+    from metro.integrations.residual.searching import LabSource
+    from metro.integrations.residual.sources import Asked, find_targets
+
+    bench = BenchSource(benchmark, corpus, model, graph, macro)
+    source = LabSource(benchmark, corpus, model, latents)
+    asked = Asked(
+        method, count, seed, goal_distance, num_queries, sub_goals, step_budget
+    )
+    with progress_bar(f"Running {method}") as progress:
+        targets = find_targets(source, bench, asked, progress=progress)
+    with progress_bar(f"Residuals of {method}") as progress:
+        rows = measure_residuals(
+            source,
+            targets,
+            output,
+            budgets=budget or ["small"],
+            seed=seed,
+            workers=workers,
+            progress=progress,
+        )
+    if pictures is not None:
+        draw_pictures(rows, source, bench, asked, pictures)
+    cells = summarise_residuals(rows)
+    if not cells:
+        raise WorldError(f"Every search failed; {output} says why: {rows[0]['error']}")
+    if as_json:
+        print_json([cell.to_json() for cell in cells])
+    else:
+        caption = f"{benchmark}, {cells[0].model}; gaps are of recorded frames"
+        print_table(COLUMNS[2:], [cell.to_text()[2:] for cell in cells], caption)

@@ -1,0 +1,255 @@
+"""The study of realisability residuals: are sub-goals states that a world can show?"""
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from metro.evaluation.document import Block, Picture, Table, Text
+from metro.evaluation.plots import COLOURS, pyplot, to_png
+from metro.evaluation.studies.study import Row, Section, Study
+
+COLUMNS = (
+    *("benchmark", "model", "method", "budget", "n", "median", "quartiles"),
+    *("/ frame gap", "/ cross gap", "nearest frame"),
+)
+
+PAPER = {
+    ("cube", "hi-lewm-c", "small"): 0.92,
+    ("cube", "hi-lewm-c", "large"): 0.89,
+    ("pusht", "hi-lewm-c", "small"): 2.31,
+    ("pusht", "hi-lewm-c", "large"): 2.29,
+}
+"""Medians of the paper's appendix, for LeWM; of another model, in its own units."""
+
+_METHODS = ("recorded", "metro", "hi-lewm", "hi-lewm-c", "hi-lewm-c-staged", "random")
+_BUDGETS = ("small", "large")
+_EXACT = 0.05
+"""Share of a frame's gap below which a median counts as zero."""
+
+
+@dataclass(frozen=True)
+class ResidualCell:
+    """The residuals of one method in one world at one budget.
+
+    Attributes:
+        benchmark: Such as ``pusht``.
+        model: Its name.
+        method: Where the latents are from.
+        budget: Of the search.
+        num_latents: n, those whose world failed left out.
+        num_errors: Those.
+        median: Of r(z), in the latent's units.
+        lower: Its 25 % quantile.
+        upper: Its 75 % quantile.
+        consecutive: Median gap of consecutive frames.
+        across: Median gap of frames of two episodes.
+        nearest: Median gap to the nearest recorded frame (of another episode).
+    """
+
+    benchmark: str
+    model: str
+    method: str
+    budget: str
+    num_latents: int
+    num_errors: int
+    median: float
+    lower: float
+    upper: float
+    consecutive: float
+    across: float
+    nearest: float
+
+    @property
+    def relative(self) -> float:
+        """The median in gaps of consecutive frames."""
+        return self.median / self.consecutive
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the cell as JSON values."""
+        return asdict(self) | {"relative": self.relative}
+
+    def to_text(self) -> tuple[str, ...]:
+        """Return the cell under `COLUMNS`."""
+        failed = f" ({self.num_errors} failed)" if self.num_errors else ""
+        return (
+            self.benchmark,
+            self.model,
+            self.method,
+            self.budget,
+            f"{self.num_latents}{failed}",
+            f"{self.median:.3f}",
+            f"{self.lower:.3f} to {self.upper:.3f}",
+            f"{self.relative:.2f}",
+            f"{self.median / self.across:.3f}",
+            f"{self.nearest:.3f}",
+        )
+
+
+def summarise_residuals(rows: Sequence[Row]) -> list[ResidualCell]:
+    """Return a cell for every benchmark, model, method and budget that has a value."""
+    groups: dict[tuple[Any, ...], list[Row]] = {}
+    for row in _unique(rows):
+        key = (row["benchmark"], row["model"]["name"], row["method"], row["budget"])
+        groups.setdefault(key, []).append(row)
+    cells = [_cell(key, groups[key]) for key in sorted(groups, key=_order)]
+    return [cell for cell in cells if cell.num_latents]
+
+
+def render_residual(rows: Sequence[Row]) -> Section:
+    """Return the table, what it says, and a plot for every benchmark."""
+    cells = summarise_residuals(rows)
+    lines = [(*cell.to_text(), _paper(cell)) for cell in cells]
+    blocks: list[Block] = [
+        Table(
+            (*COLUMNS, "paper"),
+            tuple(lines),
+            "r(z) = min over states of ‖φ(render(s)) − z‖, Eq. 3; small: 3 × 20 × 384 "
+            "renders at most, large: 8 × 30 × 384. Frame gap: median of consecutive "
+            "frames; cross gap: of frames of two episodes. The paper's model is "
+            "another one: its figures are in other units.",
+        ),
+        *(Text(sentence) for sentence in _plateaus(rows, cells)),
+    ]
+    pictures = {}
+    for benchmark in dict.fromkeys(cell.benchmark for cell in cells):
+        name = f"residual-{benchmark}-plot.png"
+        pictures[name] = draw_residuals(rows, benchmark)
+        blocks.append(Picture(name, f"Residuals in {benchmark}, by method and budget"))
+    return Section(tuple(blocks), pictures)
+
+
+def draw_residuals(rows: Sequence[Row], benchmark: str) -> bytes:
+    """Return a plot of every residual in a world, over boxes, as PNG bytes."""
+    kept = [
+        row
+        for row in _unique(rows)
+        if row["benchmark"] == benchmark and row["residual"] is not None
+    ]
+    groups: dict[tuple[str, str], list[float]] = {}
+    for row in kept:
+        values = groups.setdefault((row["method"], row["budget"]), [])
+        values.append(row["residual"] / row["gaps"]["consecutive"])
+    names = sorted(groups, key=lambda name: _order(("", "", *name)))
+    figure, axes = pyplot().subplots(figsize=(7.2, 3.6), layout="constrained")
+    axes.set_title(f"{benchmark}: realisability residual", fontsize=10)
+    axes.grid(visible=True, axis="y", alpha=0.25)
+    axes.spines[["top", "right"]].set_visible(False)
+    places = np.arange(len(names))
+    axes.boxplot(
+        [groups[name] for name in names],
+        positions=places,
+        widths=0.5,
+        showfliers=False,
+        manage_ticks=False,
+    )
+    for place, name in zip(places, names, strict=True):
+        values = sorted(groups[name])
+        jitter = 0.36 * ((np.arange(len(values)) * 0.618) % 1 - 0.5)
+        colour = COLOURS[_BUDGETS.index(name[1])]
+        axes.scatter(place + jitter, values, s=12, color=colour, alpha=0.7, zorder=3)
+    axes.set_xticks(places, [f"{method}\n{budget}" for method, budget in names])
+    axes.set_ylabel("r(z) / gap of consecutive frames")
+    axes.set_ylim(bottom=0)
+    return to_png(figure)
+
+
+def _unique(rows: Sequence[Row]) -> list[Row]:
+    """Return one row an answer, in an order that is the rows' own."""
+    kept: dict[tuple[Any, ...], Row] = {}
+    for row in rows:
+        names = ("benchmark", "method", "budget", "seed")
+        key = (
+            *(row[name] for name in names),
+            row["model"]["digest"],
+            row["corpus"]["digest"],
+            row["latent"]["digest"],
+        )
+        kept[key] = row
+    return [kept[key] for key in sorted(kept, key=str)]
+
+
+def _order(key: tuple[Any, ...]) -> tuple[Any, ...]:
+    benchmark, model, method, budget = key
+    return benchmark, model, _METHODS.index(method), _BUDGETS.index(budget)
+
+
+def _cell(key: tuple[Any, ...], rows: Sequence[Row]) -> ResidualCell:
+    found = [row["residual"] for row in rows if row["residual"] is not None]
+    lower, median, upper = (
+        np.quantile(found, [0.25, 0.5, 0.75]) if found else [np.nan] * 3
+    )
+    gaps = rows[0]["gaps"]
+    benchmark, model, method, budget = key
+    return ResidualCell(
+        benchmark,
+        model,
+        method,
+        budget,
+        num_latents=len(found),
+        num_errors=len(rows) - len(found),
+        median=float(median),
+        lower=float(lower),
+        upper=float(upper),
+        consecutive=gaps["consecutive"],
+        across=gaps["across"],
+        nearest=float(np.median([row["nearest"]["gap"] for row in rows])),
+    )
+
+
+def _paper(cell: ResidualCell) -> str:
+    told = PAPER.get((cell.benchmark, cell.method, cell.budget))
+    return "" if told is None or "lewm" not in cell.model else f"{told:.2f}"
+
+
+def _plateaus(rows: Sequence[Row], cells: Sequence[ResidualCell]) -> list[str]:
+    """Return a sentence for every method that was searched with both budgets.
+
+    Of the latents that have both rows, so that like is compared with like.
+    """
+    sentences = []
+    for cell in cells:
+        if cell.budget != "large":
+            continue
+        same = [
+            row
+            for row in rows
+            if (row["benchmark"], row["model"]["name"], row["method"])
+            == (cell.benchmark, cell.model, cell.method)
+        ]
+        large = {row["latent"]["digest"] for row in same if row["budget"] == "large"}
+        both = [row for row in same if row["latent"]["digest"] in large]
+        medians = {c.budget: c for c in summarise_residuals(both)}
+        if "small" in medians:
+            sentences.append(_plateau(medians["small"], medians["large"]))
+    return sentences
+
+
+def _plateau(small: ResidualCell, large: ResidualCell) -> str:
+    verdict = (
+        "zero: such states exist"
+        if large.relative < _EXACT
+        else "above zero, after four times the renders"
+    )
+    return (
+        f"{large.benchmark}, {large.model}, {large.method}: the median of "
+        f"{large.num_latents} latents goes from {small.median:.3f} to "
+        f"{large.median:.3f}, {verdict}."
+    )
+
+
+RESIDUAL = Study(
+    name="residual",
+    title="Are sub-goals realisable?",
+    question=(
+        "How far is a sub-goal from the nearest state that the world can show, and "
+        "does a larger search find a nearer one?"
+    ),
+    command=(
+        "metro residual BENCHMARK --method hi-lewm-c --budget small --budget large "
+        "--corpus CORPUS --model MODEL --latents LATENTS --macro MACRO "
+        "-o docs/results/studies/residual.jsonl"
+    ),
+    render=render_residual,
+)

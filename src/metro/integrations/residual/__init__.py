@@ -1,0 +1,1 @@
+"""The realisability residual of latents: states, sources, running, pictures."""

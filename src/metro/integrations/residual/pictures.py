@@ -1,0 +1,134 @@
+"""The paper's figure: the nearest state to a sub-goal, above what metro retrieves."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from metro.errors import BenchmarkError
+from metro.evaluation.benchmark import load_benchmark
+from metro.evaluation.queries import Query
+from metro.integrations.bench import BenchSource
+from metro.integrations.corpora import open_corpus
+from metro.integrations.residual.searching import LabSource
+from metro.integrations.residual.sources import Asked, find_sub_goals
+from metro.integrations.residual.stages import OpenStage
+from metro.integrations.residual.targets import CONTROLS
+from metro.integrations.worlds.pictures import shrink
+from metro.planner import MetroPlanner
+from metro.residual import States
+from metro.storage import load
+from metro.types import Image
+
+_COLUMNS = 6
+_SIDE = 112
+"""Pixels along a side of a picture."""
+_LINE = 16
+"""Pixels of a line of text."""
+
+
+@dataclass(frozen=True, eq=False)
+class Pair:
+    """Two states to draw, and a few words under each."""
+
+    above: States
+    below: States
+    words: tuple[str, str]
+
+
+def draw_pictures(
+    rows: Sequence[dict[str, Any]],
+    source: LabSource,
+    bench: BenchSource,
+    asked: Asked,
+    path: Path,
+) -> None:
+    """Write a PNG: nearest states above, recorded frames below, stock rendering.
+
+    Below a sub-goal of a hierarchical method is the frame that metro retrieves for
+    the same query from the same observation, if there is a graph; else the nearest
+    recorded frame.
+
+    Args:
+        rows: Of the latents; those with an error are left out.
+        source: World and recording.
+        bench: With a graph, or without.
+        asked: Which latents they are.
+        path: The PNG file.
+    """
+    kept = [row for row in rows if row["residual"] is not None]
+    kept = [row for row in kept if row["budget"] == kept[-1]["budget"]][:_COLUMNS]
+    if not kept:
+        raise BenchmarkError("No row has a state to draw: every search failed.")
+    opened = OpenStage(load_benchmark(source.benchmark), 224, "stock")
+    try:
+        with open_corpus(source.corpus) as corpus:
+            recorded = opened.stage.read(corpus)
+        frames = _frames_below(kept, bench, asked)
+        pairs = [
+            Pair(
+                np.array(row["state"]),
+                recorded[frame],
+                (f"r = {row['residual']:.2f}", f"frame {frame}"),
+            )
+            for row, frame in zip(kept, frames, strict=True)
+        ]
+        sheet = np.concatenate([_column(opened, pair) for pair in pairs], axis=1)
+    finally:
+        opened.close()
+    _write(sheet, path)
+
+
+def _frames_below(
+    rows: Sequence[dict[str, Any]], bench: BenchSource, asked: Asked
+) -> list[int]:
+    """Return the recorded frame to draw under each row."""
+    if asked.method in (*CONTROLS, "metro") or bench.graph is None:
+        return [_own_or_nearest(row) for row in rows]
+    found = find_sub_goals(bench, asked)
+    with bench.open() as opened:
+        budget = load(bench.graph).waypoint_budget
+        frames = []
+        for row in rows:
+            told = row["latent"]
+            query = Query(told["episode"], told["start"], told["goal"])
+            routes, _ = opened.routes_for(budget, query)
+            sub_goal = MetroPlanner(routes)(found.observed[told["row"]])
+            goal = opened.frame_of(query.episode, query.goal)
+            frames.append(goal if sub_goal.frame is None else sub_goal.frame)
+    return frames
+
+
+def _own_or_nearest(row: dict[str, Any]) -> int:
+    own = row["own_frame"]
+    return int(row["nearest"]["frame"] if own is None else own)
+
+
+def _column(opened: OpenStage, pair: Pair) -> Image:
+    parts = []
+    for state, words in zip((pair.above, pair.below), pair.words, strict=True):
+        parts += [shrink(opened.stage.draw(state), (_SIDE, _SIDE)), _text(words)]
+    column = np.concatenate(parts)
+    return np.pad(column, ((2, 2), (2, 2), (0, 0)), constant_values=255)
+
+
+def _text(words: str) -> Image:
+    import cv2
+
+    line = np.full((_LINE, _SIDE, 3), 255, np.uint8)
+    cv2.putText(
+        line, words, (2, 12), cv2.FONT_HERSHEY_SIMPLEX, 0.36, (30, 30, 30), 1, 16
+    )
+    return line
+
+
+def _write(sheet: Image, path: Path) -> None:
+    import cv2
+
+    path.parent.mkdir(parents=True, exist_ok=True)
+    written, encoded = cv2.imencode(".png", np.ascontiguousarray(sheet[..., ::-1]))
+    if not written:
+        raise BenchmarkError(f"{path} cannot be written as a PNG.")
+    path.write_bytes(encoded.tobytes())

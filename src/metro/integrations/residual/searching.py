@@ -1,0 +1,176 @@
+"""One latent measured in its world: warm starts, pictures, the search, a row."""
+
+import time
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metro.errors import BenchmarkError, LatentsError
+from metro.evaluation.benchmark import load_benchmark
+from metro.gaps import squared_gaps
+from metro.integrations.corpora import Corpus, open_corpus
+from metro.integrations.encoding import require_fitting
+from metro.integrations.models.frozen import FrozenModel
+from metro.integrations.models.loading import load_model
+from metro.integrations.residual.stages import OpenStage
+from metro.integrations.residual.targets import digest_of
+from metro.latents import Latents
+from metro.residual import Budget, Starts, States, search_states
+from metro.storage import load
+from metro.types import Vector
+
+_FIRST_SPREAD = 0.4
+"""Spread of the first candidates, in standard deviations of recorded states."""
+
+
+@dataclass(frozen=True)
+class LabSource:
+    """Where the parts are: enough to open them in another process."""
+
+    benchmark: str
+    corpus: str
+    model: str
+    latents: Path
+
+    def open(self) -> "Lab":
+        """Open all of them; close it after use."""
+        return Lab(self)
+
+
+class Lab:
+    """A world, a model and recorded states, to measure latents with."""
+
+    def __init__(self, source: LabSource) -> None:
+        self.benchmark = load_benchmark(source.benchmark)
+        self.model = load_model(source.model)
+        loaded = load(source.latents)
+        self.latents: Latents = getattr(loaded, "latents", loaded)
+        with open_corpus(source.corpus) as corpus:
+            corpus.require(self.benchmark)
+            require_fitting(corpus, self.model)
+            _require_made_of(self.latents, self.model, corpus)
+            self._open = self._open_stage()
+            self.states = self._open.stage.read(corpus)
+            self.corpus = {"name": Path(corpus.name).name, "digest": corpus.digest}
+        self.space = self._open.stage.space
+        widths = self.space.high - self.space.low
+        # a parameter that recordings never change is searched too
+        usual = np.clip(self.states.std(axis=0), 0.01 * widths, 0.25 * widths)
+        self._spread = _FIRST_SPREAD * usual
+
+    def close(self) -> None:
+        """Close the world."""
+        self._open.close()
+
+    def encode(self, states: States) -> NDArray[np.float32]:
+        """Return the latents ``[K, D]`` of states ``[K, S]``."""
+        latents: NDArray[np.float32] = self.model.encode(self._open.pictures(states))
+        return latents
+
+    def measure(
+        self, target: Vector, budgets: Sequence[Budget], seed: int
+    ) -> list[dict[str, Any]]:
+        """Return what the rows of a latent say, one a budget.
+
+        The smaller budget's answer is read off the larger one's search. A world that
+        fails leaves rows with its error, and is opened anew.
+        """
+        started = time.perf_counter()
+        frames, gaps = self.nearest(target, max(b.restarts for b in budgets))
+        told = {
+            "nearest": {"frame": int(frames[0]), "gap": float(gaps[0])},
+            "own_frame": self.own_frame(target),
+        }
+        try:
+            found = self._search(target, frames, budgets, seed)
+        except (BenchmarkError, LatentsError):  # a mistake, not the world's fault
+            raise
+        except Exception as error:  # simulators raise all sorts
+            message = f"{type(error).__name__}: {error}"
+            with suppress(Exception):  # what died may not close either
+                self._open.close()
+            self._open = self._open_stage()
+            found = [{"residual": None, "error": message} for _ in budgets]
+        seconds = round(time.perf_counter() - started, 2)
+        return [told | row | {"seconds": seconds} for row in found]
+
+    def _search(
+        self, target: Vector, frames: NDArray[Any], budgets: Sequence[Budget], seed: int
+    ) -> list[dict[str, Any]]:
+        largest = Budget(
+            max(budget.restarts for budget in budgets),
+            max(budget.iterations for budget in budgets),
+            budgets[0].candidates,
+        )
+        trail = search_states(
+            target,
+            self.space,
+            self.encode,
+            Starts(self.states[frames], self._spread),
+            budget=largest,
+            seed=(seed, int(digest_of(target)[:8], 16)),
+        )
+        rows = []
+        for budget in budgets:
+            closest = trail.within(budget)
+            rows.append(
+                {
+                    "residual": closest.residual,
+                    "state": [float(value) for value in closest.state],
+                    "num_renders": closest.num_renders,
+                    "course": [round(gap, 5) for gap in trail.course(budget)],
+                    "error": None,
+                }
+            )
+        return rows
+
+    def nearest(
+        self, target: Vector, count: int
+    ) -> tuple[NDArray[np.int64], NDArray[np.float64]]:
+        """Return the nearest recorded frames, of different episodes, and their gaps.
+
+        Where a frame is the latent itself, its whole episode is left out: a search
+        that is handed the answer tests nothing.
+        """
+        squared = squared_gaps(self.latents.z, np.asarray(target))
+        own = self.own_frame(target)
+        if own is not None:
+            squared[self.latents.rows_of(int(self.latents.episode_of(own)))] = np.inf
+        order = np.argsort(squared, kind="stable")
+        order = order[np.isfinite(squared[order])]
+        if len(order) < count:
+            raise BenchmarkError(
+                f"{count} restarts need frames of other episodes, the corpus has "
+                f"{len(order)}. Record more."
+            )
+        _, first = np.unique(self.latents.episode_of(order), return_index=True)
+        others = np.setdiff1d(np.arange(len(order)), first)[:count]
+        kept = order[np.concatenate([np.sort(first), others])[:count]]
+        return kept, np.sqrt(squared[kept])
+
+    def own_frame(self, target: Vector) -> int | None:
+        """Return the recorded frame that a latent is, bit for bit; None: it is none."""
+        same = (self.latents.z == np.asarray(target)).all(axis=1)
+        return int(same.argmax()) if same.any() else None
+
+    def _open_stage(self) -> OpenStage:
+        return OpenStage(self.benchmark, self.model.image_size, self.model.rendering)
+
+
+def _require_made_of(latents: Latents, model: FrozenModel, corpus: Corpus) -> None:
+    """Raise `LatentsError` unless the latents are of this model and corpus."""
+    for part, name, digest in (
+        ("model", model.name, model.digest),
+        ("corpus", corpus.name, corpus.digest),
+    ):
+        made = str(latents.provenance.get(part, {}).get("digest"))
+        if made != digest:
+            raise LatentsError(
+                f"The latents are of {part} {made[:12]}, not of {name} "
+                f"({digest[:12]}). Encode anew: metro encode."
+            )

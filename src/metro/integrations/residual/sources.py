@@ -1,0 +1,101 @@
+"""From what a user asks for to latents: plan the runs, or draw the controls."""
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from metro.errors import BenchmarkError
+from metro.evaluation.queries import QuerySet
+from metro.evaluation.records import HIERARCHICAL_METHODS
+from metro.integrations.bench import BenchSource
+from metro.integrations.macro.hierarchy import require_macro
+from metro.integrations.models.loading import load_model
+from metro.integrations.querying import choose_settings, find_queries
+from metro.integrations.residual.searching import LabSource
+from metro.integrations.residual.sub_goals import SubGoals, collect_sub_goals
+from metro.integrations.residual.targets import (
+    CONTROLS,
+    Targets,
+    random_targets,
+    recorded_targets,
+    require_source,
+    sub_goal_targets,
+)
+from metro.latents import Latents
+from metro.storage import load
+from metro.types import Progress
+
+_PLANNER_SEED = 7
+
+
+@dataclass(frozen=True)
+class Asked:
+    """Which latents somebody asks for.
+
+    Attributes:
+        method: One of `SOURCES`.
+        count: How many.
+        seed: Of the choice.
+        goal_distance: d of the runs, frames.
+        num_queries: Runs: the first queries of the benchmark's file.
+        folder: Keeps the sub-goals of runs.
+        step_budget: T of the runs, environment steps; None: 2 d.
+    """
+
+    method: str
+    count: int
+    seed: int = 0
+    goal_distance: int = 75
+    num_queries: int = 10
+    folder: Path = Path("out/sub-goals")
+    step_budget: int | None = None
+
+    def __post_init__(self) -> None:
+        require_source(self.method)
+        if self.num_queries < 1:
+            raise BenchmarkError(
+                f"num_queries must be at least 1, got {self.num_queries}."
+            )
+
+
+def find_targets(
+    source: LabSource,
+    bench: BenchSource,
+    asked: Asked,
+    *,
+    progress: Progress | None = None,
+) -> Targets:
+    """Return the latents that were asked for; runs are planned once and kept."""
+    if asked.method in CONTROLS:
+        loaded = load(source.latents)
+        latents: Latents = getattr(loaded, "latents", loaded)
+        draw = recorded_targets if asked.method == "recorded" else random_targets
+        return draw(latents, count=asked.count, seed=asked.seed)
+    found = find_sub_goals(bench, asked, progress=progress)
+    return sub_goal_targets(found, count=asked.count, seed=asked.seed)
+
+
+def find_sub_goals(
+    bench: BenchSource, asked: Asked, *, progress: Progress | None = None
+) -> SubGoals:
+    """Return all sub-goals of the runs that were asked for."""
+    if asked.method in HIERARCHICAL_METHODS and bench.macro is None:
+        require_macro(asked.method, None, load_model(bench.model))
+    (setting,) = choose_settings(
+        bench,
+        asked.method,
+        plan_blocks=[1],
+        waypoint_budgets=None,
+        step_budget=asked.step_budget or 2 * asked.goal_distance,
+        planner_seeds=[_PLANNER_SEED],
+    )
+    queries = first_queries(bench.benchmark, asked)
+    with bench.open() as opened:
+        return collect_sub_goals(
+            opened, setting, queries, asked.folder, progress=progress
+        )
+
+
+def first_queries(benchmark: str, asked: Asked) -> QuerySet:
+    """Return the first queries of the benchmark's file."""
+    queries = find_queries(benchmark, asked.goal_distance, None)
+    return replace(queries, queries=queries.queries[: asked.num_queries])

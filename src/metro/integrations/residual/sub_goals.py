@@ -1,0 +1,155 @@
+"""Sub-goals of a planner along evaluation runs, collected once and kept on disk."""
+
+import hashlib
+import json
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metro.errors import BenchmarkError, StorageError
+from metro.evaluation.queries import Query, QuerySet
+from metro.evaluation.records import Setting
+from metro.evaluation.runner import Guide, run_attempts
+from metro.integrations.bench import Bench
+from metro.integrations.evaluating import (
+    check_queries,
+    describe,
+    make_actor,
+    make_attempt,
+)
+from metro.types import Progress, Rows, Vector
+
+_GOAL = "goal"
+"""How words for the goal itself begin; it is no sub-goal."""
+
+
+class CollectingGuide:
+    """Passes on what another guide says, and keeps every new sub-goal.
+
+    Implements `metro.evaluation.runner.Guide`.
+    """
+
+    def __init__(self, guide: Guide) -> None:
+        self._guide = guide
+        self.sub_goals: list[tuple[Vector, Vector, int]] = []
+        """Sub-goal, observation and step of each, the goal itself left out."""
+
+    def __call__(self, observed: Vector, step: int) -> tuple[Vector, str]:
+        """Return what the other guide returns."""
+        target, kind = self._guide(observed, step)
+        is_new = not self.sub_goals or not np.array_equal(self.sub_goals[-1][0], target)
+        if is_new and not kind.startswith(_GOAL):
+            self.sub_goals.append((np.array(target), np.array(observed), step))
+        return target, kind
+
+
+@dataclass(frozen=True, eq=False)
+class SubGoals:
+    """What micro planners were asked to reach.
+
+    Attributes:
+        latents: ``[n, D]``.
+        observed: ``[n, D]`` what was seen when each was issued.
+        where: ``[n, 4]`` episode, start and goal of the query, and frames since start.
+        provenance: Model, corpus, method, setting, queries.
+    """
+
+    latents: Rows
+    observed: Rows
+    where: NDArray[np.int64]
+    provenance: dict[str, Any]
+
+
+def collect_sub_goals(
+    bench: Bench,
+    setting: Setting,
+    queries: QuerySet,
+    folder: Path,
+    *,
+    progress: Progress | None = None,
+) -> SubGoals:
+    """Return the sub-goals of all queries; planned once, then read from ``folder``."""
+    bench.check(setting, queries)
+    check_queries(bench.corpus, queries)
+    provenance = _provenance(bench, setting, queries)
+    name = hashlib.sha256(json.dumps(provenance, sort_keys=True).encode()).hexdigest()
+    path = folder / f"{bench.benchmark.name}-{setting.method}-{name[:12]}.npz"
+    if not path.exists():
+        _save(_collect(bench, setting, queries, provenance, progress), path)
+    return load_sub_goals(path)
+
+
+def load_sub_goals(path: Path) -> SubGoals:
+    """Return the sub-goals of a file."""
+    try:
+        with np.load(path) as file:
+            provenance = json.loads(str(file["provenance"]))
+            return SubGoals(
+                file["latents"], file["observed"], file["where"], provenance
+            )
+    except (OSError, ValueError, KeyError) as error:
+        raise StorageError(
+            f"{path} has no sub-goals ({error}). Delete it, and run again."
+        ) from error
+
+
+def _save(found: SubGoals, path: Path) -> None:
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_suffix(".part")
+    with temporary.open("wb") as file:
+        np.savez_compressed(
+            file,
+            latents=found.latents,
+            observed=found.observed,
+            where=found.where,
+            provenance=json.dumps(found.provenance),
+        )
+    temporary.rename(path)
+
+
+def _provenance(bench: Bench, setting: Setting, queries: QuerySet) -> dict[str, Any]:
+    told = describe(bench, queries, setting)
+    kept = ("benchmark", "model", "corpus", "macro", "graph", "rendering")
+    return {name: told[name] for name in kept} | {
+        "setting": vars(setting),
+        "queries": [query.to_json() for query in queries],
+    }
+
+
+def _collect(
+    bench: Bench,
+    setting: Setting,
+    queries: QuerySet,
+    provenance: dict[str, Any],
+    progress: Progress | None,
+) -> SubGoals:
+    asked: Sequence[Query] = list(queries)
+    worlds = bench.worlds(len(asked))
+    attempts = [
+        make_attempt(bench, setting, query, world)
+        for query, world in zip(asked, worlds, strict=True)
+    ]
+    guides = [CollectingGuide(attempt.guide) for attempt in attempts]
+    for attempt, guide in zip(attempts, guides, strict=True):
+        attempt.guide = guide
+    actor = make_actor(bench, setting, asked)
+    run_attempts(attempts, actor, step_budget=setting.step_budget, progress=progress)
+    bench.discard(*(a.world for a in attempts if a.error is not None))
+    found = [
+        (latent, observed, [query.episode, query.start, query.goal, step])
+        for query, guide in zip(asked, guides, strict=True)
+        for latent, observed, step in guide.sub_goals
+    ]
+    if not found:
+        raise BenchmarkError(
+            f"{setting.method} issued no sub-goals but the goal itself in "
+            f"{len(asked)} queries. Ask for more queries, or for farther goals."
+        )
+    latents, observed, where = (np.array(part) for part in zip(*found, strict=True))
+    return SubGoals(
+        latents.astype(np.float32), observed.astype(np.float32), where, provenance
+    )

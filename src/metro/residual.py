@@ -1,0 +1,314 @@
+"""The realisability residual: how far a latent is from any state a world can show.
+
+r(z) = min over states s of ‖φ(render(s)) − z‖₂, by the cross-entropy method (CEM) over
+the simulator's own parameters. A search bounds r(z) from above; where a larger one
+finds no less, there is nothing nearer.
+
+Paper: Eq. 3, Sec. 4. Decision: D24.
+Letters: K candidates, S parameters of a state, R restarts, I iterations.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from metro.errors import BenchmarkError, LatentsError, WorldError
+from metro.gaps import gaps_between
+from metro.types import Vector
+
+States = NDArray[np.float64]
+"""``[K, S]`` or ``[S]`` simulator states."""
+
+Possible = NDArray[np.bool_]
+"""``[K]`` whether a state can exist."""
+
+Repair = Callable[[States], tuple[States, Possible]]
+"""Moves states out of walls and the like; tells which can exist after that."""
+
+Encode = Callable[[States], NDArray[np.floating]]
+"""From states ``[K, S]`` to latents ``[K, D]``: draws, then encodes."""
+
+_ELITES = 0.15
+"""Share of the candidates that the next distribution is fitted to."""
+
+_MOMENTUM = 0.5
+"""Share of the last move that the next candidates are stretched along."""
+
+_STILL = 1e-3
+"""Spread, as a share of the first, below which a restart has nothing left to find."""
+
+_SHRINK = 0.5
+"""What a spread is multiplied by after an iteration without any possible state."""
+
+
+@dataclass(frozen=True)
+class Budget:
+    """How much is drawn, at most."""
+
+    restarts: int
+    iterations: int
+    candidates: int = 384
+
+    @property
+    def num_renders(self) -> int:
+        """Pictures, at most."""
+        return self.restarts * self.iterations * self.candidates
+
+
+BUDGETS = {"small": Budget(3, 20), "large": Budget(8, 30)}
+"""The paper's two: 23,040 and 92,160 renders a latent."""
+
+
+def find_budget(name: str) -> Budget:
+    """Return the budget called ``name``."""
+    if name not in BUDGETS:
+        raise BenchmarkError(
+            f"budget must be one of {', '.join(BUDGETS)}, got {name!r}."
+        )
+    return BUDGETS[name]
+
+
+def _keep(states: States) -> tuple[States, Possible]:
+    return states, np.ones(len(states), dtype=bool)
+
+
+@dataclass(frozen=True, eq=False)
+class StateSpace:
+    """The states that a search may draw.
+
+    Attributes:
+        names: Of the S parameters.
+        low: ``[S]`` lower limits.
+        high: ``[S]`` upper limits.
+        is_wrapped: ``[S]`` whether ``high`` is ``low`` again, as for an angle.
+        repair: For what limits cannot say: walls, bodies inside each other.
+    """
+
+    names: tuple[str, ...]
+    low: States
+    high: States
+    is_wrapped: Possible
+    repair: Repair = field(default=_keep, repr=False)
+
+    @property
+    def size(self) -> int:
+        """S."""
+        return len(self.names)
+
+    def admit(self, states: States) -> tuple[States, Possible]:
+        """Return states ``[K, S]`` inside all limits, and which of them can exist."""
+        turned = self.low + np.mod(states - self.low, self.high - self.low)
+        inside = np.clip(states, self.low, self.high)
+        return self.repair(np.where(self.is_wrapped, turned, inside))
+
+    def between(self, start: States, end: States) -> States:
+        """Return ``end - start``, the short way round for wrapped parameters."""
+        period = self.high - self.low
+        straight = end - start
+        short = np.mod(straight + period / 2, period) - period / 2
+        return np.where(self.is_wrapped, short, straight)
+
+    def require(self, state: ArrayLike) -> States:
+        """Return one state ``[S]``, or raise `WorldError` if it cannot exist."""
+        given = np.asarray(state, np.float64)
+        if given.shape != (self.size,) or not np.isfinite(given).all():
+            raise WorldError(
+                f"A state has {self.size} finite numbers ({', '.join(self.names)}), "
+                f"got {np.asarray(state).tolist()}."
+            )
+        outside = np.flatnonzero((given < self.low) | (given > self.high))
+        if len(outside):
+            worst = int(outside[0])
+            raise WorldError(
+                f"{self.names[worst]} must be {self.low[worst]:g} to "
+                f"{self.high[worst]:g}, got {given[worst]:g}."
+            )
+        admitted, possible = self.admit(given[None])
+        if not possible[0] or np.abs(self.between(given, admitted[0])).max() > 1e-9:
+            raise WorldError(
+                f"No such state can exist, something is inside something else: "
+                f"{given.tolist()}."
+            )
+        return given
+
+
+@dataclass(frozen=True, eq=False)
+class Starts:
+    """Where restarts begin.
+
+    Attributes:
+        states: ``[R, S]``, one a restart; more are not used.
+        spread: ``[S]`` standard deviation of the first candidates around each.
+    """
+
+    states: States
+    spread: States
+
+
+@dataclass(frozen=True, eq=False)
+class Closest:
+    """The nearest state that a budget found."""
+
+    residual: float
+    state: States
+    num_renders: int
+
+
+@dataclass(frozen=True, eq=False)
+class Trail:
+    """What a search found so far, after every iteration of every restart.
+
+    Attributes:
+        gaps: ``[R, I]`` smallest gap of a restart.
+        states: ``[R, I, S]`` the state that has it.
+        renders: ``[R, I]`` pictures that the restart has drawn.
+    """
+
+    gaps: NDArray[np.float64]
+    states: States
+    renders: NDArray[np.int64]
+
+    def within(self, budget: Budget) -> Closest:
+        """Return what a smaller budget found: its restarts are the first of these."""
+        if budget.restarts > len(self.gaps) or budget.iterations > self.gaps.shape[1]:
+            raise BenchmarkError(
+                f"A search of {self.gaps.shape} restarts and iterations does not "
+                f"tell what {budget} finds."
+            )
+        last = budget.iterations - 1
+        best = int(np.argmin(self.gaps[: budget.restarts, last]))
+        return Closest(
+            float(self.gaps[best, last]),
+            self.states[best, last],
+            int(self.renders[: budget.restarts, last].sum()),
+        )
+
+    def course(self, budget: Budget) -> list[float]:
+        """Return the smallest gap after each of the iterations of a budget."""
+        inside = self.gaps[: budget.restarts, : budget.iterations]
+        return [float(gap) for gap in inside.min(axis=0)]
+
+
+def search_states(
+    target: Vector,
+    space: StateSpace,
+    encode: Encode,
+    starts: Starts,
+    *,
+    budget: Budget,
+    seed: Sequence[int] = (0,),
+) -> Trail:
+    """Return the course of a search for the state whose picture encodes to ``target``.
+
+    A restart draws from a stream of its own and looks at nobody else, so that those of
+    a smaller budget are a part of a larger one's.
+
+    Args:
+        target: ``[D]`` the latent z.
+        space: What may be drawn.
+        encode: Draws and encodes states; never sees one that cannot exist.
+        starts: Where each restart begins, and how widely it looks first.
+        budget: How much to draw.
+        seed: Of all random numbers, with the number of the restart.
+    """
+    goal = _require_latent(target)
+    shape = starts.states.shape
+    if len(shape) != 2 or shape[0] < budget.restarts or shape[1] != space.size:
+        raise BenchmarkError(
+            f"{budget.restarts} restarts need as many starts [{space.size}], got an "
+            f"array of shape {shape}."
+        )
+    courses = [
+        _Restart(goal, space, encode, start, starts.spread).run(
+            budget, np.random.default_rng([*seed, number])
+        )
+        for number, start in enumerate(starts.states[: budget.restarts])
+    ]
+    gaps, states, renders = zip(*courses, strict=True)
+    return Trail(np.array(gaps), np.array(states), np.array(renders))
+
+
+def _require_latent(target: Vector) -> Vector:
+    goal = np.asarray(target)
+    if goal.ndim != 1 or not np.isfinite(goal).all():
+        raise LatentsError(
+            f"A latent is one row of finite numbers, got shape {goal.shape}."
+        )
+    return goal
+
+
+class _Restart:
+    """One CEM with a full covariance, from one start."""
+
+    def __init__(
+        self,
+        goal: Vector,
+        space: StateSpace,
+        encode: Encode,
+        start: States,
+        spread: States,
+    ) -> None:
+        self._goal, self._space, self._encode = goal, space, encode
+        self._mean = np.asarray(start, np.float64)
+        self._first = np.asarray(spread, np.float64)
+        self._covariance = np.diag(np.square(self._first))
+        self._best, self._state = np.inf, self._mean
+        self._renders = 0
+
+    def run(
+        self, budget: Budget, rng: np.random.Generator
+    ) -> tuple[list[float], list[States], list[int]]:
+        """Return gap, state and pictures so far, after every iteration."""
+        course: tuple[list[float], list[States], list[int]] = ([], [], [])
+        for _ in range(budget.iterations):
+            if not self._is_still():
+                self._iterate(budget.candidates, rng)
+            course[0].append(self._best)
+            course[1].append(self._state)
+            course[2].append(self._renders)
+        return course
+
+    def _is_still(self) -> bool:
+        deviations = np.sqrt(np.diag(self._covariance))
+        return bool((deviations < _STILL * self._first).all())
+
+    def _iterate(self, candidates: int, rng: np.random.Generator) -> None:
+        steps = rng.standard_normal((candidates, self._space.size)) @ self._root().T
+        steps[0] = 0  # the mean itself is looked at too
+        states, possible = self._space.admit(self._mean + steps)
+        states = states[possible]
+        self._renders += len(states)
+        if len(states) == 0:
+            self._covariance *= _SHRINK**2
+            return
+        gaps = self._gaps(states)
+        num_elites = max(2, int(_ELITES * candidates))
+        order = np.argsort(gaps, kind="stable")[:num_elites]
+        if gaps[order[0]] < self._best:
+            self._best, self._state = float(gaps[order[0]]), states[order[0]]
+        self._fit(states[order])
+
+    def _gaps(self, states: States) -> NDArray[np.float64]:
+        latents = np.asarray(self._encode(states))
+        if latents.shape != (len(states), len(self._goal)):
+            raise LatentsError(
+                f"The latent has {len(self._goal)} dimensions, pictures of states "
+                f"have {latents.shape[1:]}. It is of another model."
+            )
+        return gaps_between(latents, self._goal)
+
+    def _fit(self, elites: States) -> None:
+        """Move to the elites; keep some of the way there in the covariance."""
+        steps = self._space.between(self._mean, elites)
+        shift = steps.mean(axis=0)
+        apart = (steps - shift).T @ (steps - shift) / len(steps)
+        self._covariance = apart + _MOMENTUM * np.outer(shift, shift)
+        moved, possible = self._space.admit((self._mean + shift)[None])
+        self._mean = moved[0] if possible[0] else self._state
+
+    def _root(self) -> States:
+        """Return a square root of the covariance."""
+        values, vectors = np.linalg.eigh(self._covariance)
+        return np.asarray(vectors * np.sqrt(np.maximum(values, 0)))
