@@ -8,6 +8,7 @@ from metro.cli import (
     reporting,
     residual,
     studies,
+    study_runs,
     worlds,
 )
 from metro.cli.running import app, main
@@ -22,5 +23,6 @@ __all__ = [
     "reporting",
     "residual",
     "studies",
+    "study_runs",
     "worlds",
 ]
