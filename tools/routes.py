@@ -1,0 +1,114 @@
+"""Measure the routes that queries are given, and what their bridges jump over.
+
+For each benchmark's own queries at d = 75: what the route costs, how much of it is bridges,
+and, in the simulator's own state, how far apart the two ends of those bridges are.
+
+    python tools/routes.py FOLDER    (with BENCHMARK.h5 and BENCHMARK-lewm.metro)
+"""
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metro import PricingCurve, build_graph, find_routes, load
+from metro.evaluation.benchmark import benchmarks_folder
+from metro.evaluation.queries import load_queries
+from metro.graph import FrameGraph
+from metro.integrations.corpora import open_corpus
+from metro.search import find_entries
+from metro.source import commit
+
+TARGET = Path(__file__).parents[1] / "docs" / "routes.json"
+BUDGETS = {"tworoom": 8, "reacher": 10, "pusht": 18, "cube": 7}
+PARTS = {
+    "pusht": {
+        "agent, pixels": ("state", slice(0, 2)),
+        "block, pixels": ("state", slice(2, 4)),
+    },
+    "cube": {
+        "effector, cm": ("proprio_effector_pos", slice(0, 3)),
+        "cube, cm": ("privileged_block_0_pos", slice(0, 3)),
+    },
+}
+"""Columns of the recording that tell where things are; Cube's are metres."""
+
+
+def measure(folder: Path, benchmark: str) -> dict[str, Any]:
+    """Return medians over the routes of a benchmark's 50 queries."""
+    graph = load(folder / f"{benchmark}-lewm.metro")
+    budget = BUDGETS[benchmark]
+    pricing = PricingCurve.fit(graph.latents, budget)
+    graph = build_graph(graph.latents, graph.table, pricing)
+    queries = load_queries(benchmarks_folder() / "queries" / f"{benchmark}-d75.csv")
+    costs, counts, ends = [], [], []
+    for query in queries:
+        first = int(graph.latents.episode_offsets[query.episode])
+        start, goal = (
+            graph.latents.z[first + step] for step in (query.start, query.goal)
+        )
+        routes = find_routes(graph, goal, held_out=query.episode)
+        entries = find_entries(graph, start, held_out=query.episode)
+        entry = int(entries[np.argmin(routes.cost_to_go[entries])])
+        path = np.array(routes.route(entry))
+        if len(path) == 0:
+            continue
+        jumps = np.flatnonzero(np.diff(path) != 1)
+        costs.append(routes.cost_to_go[entry])
+        counts.append(len(jumps))
+        ends += [(int(path[i]), int(path[i + 1])) for i in jumps]
+    return {
+        "benchmark": benchmark,
+        "waypoint_budget": budget,
+        "queries": queries.name,
+        "routes": len(costs),
+        "median_cost": round(float(np.median(costs)), 1),
+        "median_bridges": float(np.median(counts)),
+        "median_bridge_price": round(float(np.median(_prices(graph, ends))), 2),
+        "apart": _apart(folder, benchmark, np.array(ends)),
+    }
+
+
+def _prices(graph: FrameGraph, ends: list[tuple[int, int]]) -> list[float]:
+    pairs = np.array(ends)
+    gaps = np.linalg.norm(
+        graph.latents.z[pairs[:, 0]] - graph.latents.z[pairs[:, 1]], axis=1
+    )
+    return list(graph.pricing.price(gaps.astype(np.float64)))
+
+
+def _apart(folder: Path, benchmark: str, ends: NDArray[np.int64]) -> dict[str, float]:
+    """Return the median distance between the ends of bridges, by part of the state."""
+    found = {}
+    with open_corpus(str(folder / f"{benchmark}.h5")) as corpus:
+        for name, (column, part) in PARTS.get(benchmark, {}).items():
+            values = corpus.column(column)[:, part]
+            scale = 100 if name.endswith("cm") else 1
+            jumps = np.linalg.norm(values[ends[:, 0]] - values[ends[:, 1]], axis=1)
+            found[name] = round(float(np.median(jumps)) * scale, 2)
+        if benchmark == "pusht":
+            angle = corpus.column("state")[:, 4]
+            turned = angle[ends[:, 0]] - angle[ends[:, 1]]
+            turned = np.abs((turned + np.pi) % (2 * np.pi) - np.pi)
+            found["block, degrees"] = round(float(np.degrees(np.median(turned))), 2)
+    return found
+
+
+def main() -> None:
+    """Measure all benchmarks, and write docs/routes.json."""
+    folder = Path(sys.argv[1])
+    rows = [measure(folder, benchmark) for benchmark in BUDGETS]
+    told = {
+        "command": "python tools/routes.py FOLDER",
+        "commit": commit(),
+        "rows": rows,
+    }
+    TARGET.write_text(json.dumps(told, indent=1) + "\n")
+    print(TARGET.read_text())
+
+
+if __name__ == "__main__":
+    main()
