@@ -9,6 +9,7 @@ the next, as its users run it. The world is not stepped.
 """
 
 import json
+import os
 import sys
 import time
 from pathlib import Path
@@ -115,18 +116,22 @@ def measure(
 
 
 def main() -> None:
-    """Measure h = 1, 2 and 5, and write docs/planning-speed.json."""
+    """Measure h = 1, 2 and 5, on one core and on all; write docs/planning-speed.json."""
     name = sys.argv[1] if len(sys.argv) > 1 else "lewm-small-tworoom"
     environments = int(sys.argv[2]) if len(sys.argv) > 2 else 8
     rounds = int(sys.argv[3]) if len(sys.argv) > 3 else 7
-    torch.set_num_threads(1)
     model = load_model(name)
+    rows = []
+    for threads in dict.fromkeys((1, os.cpu_count() or 1)):
+        torch.set_num_threads(threads)
+        found = [measure(model, h, environments, rounds) for h in (1, 2, 5)]
+        rows += [{"threads": threads, **row} for row in found]
     report = {
         "command": f"python tools/planning_speed.py {name} {environments} {rounds}",
         "environments": environments,
         "commit": commit(),
         "machine": machine(),
-        "rows": [measure(model, h, environments, rounds) for h in (1, 2, 5)],
+        "rows": rows,
     }
     TARGET.write_text(json.dumps(report, indent=1) + "\n")
     sys.stdout.write(json.dumps(report["rows"], indent=1) + "\n")

@@ -11,7 +11,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from integrations.model_makers import QUICK, TINY, make_footage, make_model
 from metro.errors import ModelError
-from metro.integrations.models import training
+from metro.integrations.models import resuming, training
 from metro.integrations.models.calibration import calibrate
 from metro.integrations.models.clips import (
     ClipSampler,
@@ -164,7 +164,7 @@ def test_resumed_training_gives_the_same_bytes(footage, tmp_path):
 
 def test_checkpoints_are_written_on_the_way(footage, tmp_path, monkeypatch):
     """A run that is killed goes on from its last checkpoint."""
-    monkeypatch.setattr(training, "CHECKPOINT_SECONDS", 0.0)
+    monkeypatch.setattr(resuming, "CHECKPOINT_SECONDS", 0.0)
     path = tmp_path / "killed.safetensors"
 
     class Killed(Exception):

@@ -1,10 +1,7 @@
 """Training of macro models on cached latents: resumable, the same bits by seed."""
 
 import json
-import os
-import time
-from collections.abc import Iterator
-from contextlib import contextmanager
+from collections.abc import Generator
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -23,19 +20,20 @@ from metro.integrations.macro.sizes import MacroSizes
 from metro.integrations.macro.weights import save_macro
 from metro.integrations.macro.windows import Trajectories, WindowSampler, window_starts
 from metro.integrations.models.calibration import statistics_anew
-from metro.integrations.models.checkpoints import Checkpoint, remove, resume, store
+from metro.integrations.models.checkpoints import remove
 from metro.integrations.models.clips import split_episodes
 from metro.integrations.models.frozen import FrozenModel
-from metro.integrations.models.interrupts import interrupts_deferred
 from metro.integrations.models.presets import ACTION_BLOCK
+from metro.integrations.models.resuming import (
+    CALIBRATION,
+    QUICK_CALIBRATION,
+    ResumableRun,
+    torch_threads,
+)
 from metro.types import Progress
 
-CHECKPOINT_SECONDS = 120.0
 CHECKS = 15
 """How often in a run the held-out error is measured."""
-
-_CALIBRATION, _QUICK_CALIBRATION = 40, 4
-"""Batches that set the batch norms of the finished model, and of one in a check."""
 
 
 @dataclass(frozen=True)
@@ -83,10 +81,10 @@ def train_macro(
     if path.exists():
         raise ModelError(f"{path} exists already. Delete it or choose another name.")
     _check(source, sizes)
-    with _threads(recipe.threads):
+    with torch_threads(recipe.threads):
         run = _Run(source, model, path, sizes, recipe)
         run.go(progress)
-        trained = run.frozen(_CALIBRATION)
+        trained = run.frozen(CALIBRATION)
     save_macro(trained, path)
     remove(path)
     return MacroTraining(trained, path, run.steps, run.seconds, run.log)
@@ -105,8 +103,10 @@ def split_windows(
     return np.sort(starts[order[number:]]), np.sort(starts[order[:number]])
 
 
-class _Run:
+class _Run(ResumableRun):
     """A learner, where its windows come from, and where it is stored."""
+
+    learner: MacroLearner
 
     def __init__(
         self,
@@ -116,7 +116,8 @@ class _Run:
         sizes: MacroSizes,
         recipe: MacroRecipe,
     ) -> None:
-        self._source, self._path = source, path
+        super().__init__(CHECKS)
+        self._source, self.path = source, path
         self._sizes, self._recipe = sizes, recipe
         self._encoder, self._benchmark = model.digest, model.benchmark
         self._name = f"macro-{model.name}"
@@ -125,33 +126,19 @@ class _Run:
             source, starts, batch_size=recipe.batch_size, seed=recipe.seed
         )
         self.steps = recipe.epochs * self._sampler.steps_per_epoch
-        self._learner = MacroLearner(model, sizes, recipe=recipe, steps=self.steps)
-        self.seconds = 0.0
-        self.log: list[dict[str, Any]] = []
-        self._resume()
+        self.learner = MacroLearner(model, sizes, recipe=recipe, steps=self.steps)
+        self.resume()
 
-    def go(self, progress: Progress | None) -> None:
-        """Do the steps that are left; Ctrl-C stops after the step under way."""
-        learner = self._learner
-        stored = time.monotonic()
-        started = stored - self.seconds
-        with interrupts_deferred() as asked:
-            while learner.step < self.steps:
-                loss = learner.advance(self._sampler.batch(learner.step))
-                self.seconds = time.monotonic() - started
-                self._check_now(loss)
-                if asked() or time.monotonic() - stored > CHECKPOINT_SECONDS:
-                    self._store()
-                    stored = time.monotonic()
-                if asked():
-                    raise KeyboardInterrupt
-                if progress is not None:
-                    progress(learner.step, self.steps)
+    def advances(self) -> Generator[dict[str, float], None, None]:
+        """Do steps."""
+        while True:
+            batch = self._sampler.batch(self.learner.step)
+            yield {"loss": self.learner.advance(batch)}
 
     def frozen(self, num_batches: int) -> MacroModel:
         """Return the model as it is now, calibrated, independent of further steps."""
         network = MacroNetwork(self._sizes)
-        network.load_state_dict(self._learner.network.state_dict())
+        network.load_state_dict(self.learner.network.state_dict())
         with torch.no_grad(), statistics_anew(network):
             for step in range(num_batches):
                 macro_loss(network, self._sampler.batch(step))
@@ -172,40 +159,18 @@ class _Run:
             "steps": self.steps,
         }
 
-    def _check_now(self, loss: float) -> None:
-        """Measure the model now and then, and at the end, and log it."""
-        step = self._learner.step
-        if step % max(1, self.steps // CHECKS) and step != self.steps:
-            return
-        entry: dict[str, Any] = {"step": step, "loss": round(loss, 5)}
-        if len(self._judged):
-            errors = window_errors(
-                self.frozen(_QUICK_CALIBRATION), self._source, self._judged
-            )
-            entry |= {name: round(error, 5) for name, error in errors.items()}
-        self.log.append(entry | {"seconds": round(self.seconds, 1)})
-        unfinished = Path(f"{self._path}.log.unfinished")
-        unfinished.parent.mkdir(parents=True, exist_ok=True)
-        unfinished.write_text(json.dumps(self.log, indent=1))
-        os.replace(unfinished, f"{self._path}.log.json")
+    def measure(self) -> dict[str, Any]:
+        """Return the errors on held-out windows, if there are any."""
+        if not len(self._judged):
+            return {}
+        model = self.frozen(QUICK_CALIBRATION)
+        errors = window_errors(model, self._source, self._judged)
+        return {name: round(error, 5) for name, error in errors.items()}
 
-    def _key(self) -> str:
+    def key(self) -> str:
         """Return all that the run depends on, as text."""
         parts = {"encoder": self._encoder, "sizes": self._sizes.to_json()}
         return json.dumps({**self._notes(), **parts}, sort_keys=True)
-
-    def _store(self) -> None:
-        learner = self._learner
-        checkpoint = Checkpoint(
-            self._key(), learner.step, self.seconds, self.log, **learner.state()
-        )
-        store(self._path, checkpoint)
-
-    def _resume(self) -> None:
-        checkpoint = resume(self._path, self._key())
-        if checkpoint is not None:
-            self._learner.restore(checkpoint.step, vars(checkpoint))
-            self.seconds, self.log = checkpoint.seconds, checkpoint.log
 
 
 def _check(source: Trajectories, sizes: MacroSizes) -> None:
@@ -215,13 +180,3 @@ def _check(source: Trajectories, sizes: MacroSizes) -> None:
             f"The macro network takes latents of {sizes.latent_size} and action blocks "
             f"of {sizes.action_size} numbers, the corpus has {given[0]} and {given[1]}."
         )
-
-
-@contextmanager
-def _threads(number: int) -> Iterator[None]:
-    before = torch.get_num_threads()
-    torch.set_num_threads(number)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)

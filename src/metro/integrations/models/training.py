@@ -1,22 +1,18 @@
 """Training of LeWM and PLDM from plain arrays: resumable, the same bits by seed."""
 
 import json
-import os
-import time
-from collections.abc import Iterator
+from collections.abc import Generator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
 from metro.errors import ModelError
 from metro.integrations.models.calibration import calibrate
-from metro.integrations.models.checkpoints import Checkpoint, remove, resume, store
+from metro.integrations.models.checkpoints import remove
 from metro.integrations.models.clips import (
     ClipSampler,
     Footage,
@@ -25,22 +21,23 @@ from metro.integrations.models.clips import (
     split_episodes,
 )
 from metro.integrations.models.frozen import FrozenModel
-from metro.integrations.models.interrupts import interrupts_deferred
 from metro.integrations.models.learner import Learner
 from metro.integrations.models.memory import keep_freed_memory
 from metro.integrations.models.networks import WorldModelNetwork
 from metro.integrations.models.presets import ACTION_BLOCK, Sizes
 from metro.integrations.models.probes import quick_check
 from metro.integrations.models.recipes import Recipe, model_name
+from metro.integrations.models.resuming import (
+    CALIBRATION,
+    QUICK_CALIBRATION,
+    ResumableRun,
+    torch_threads,
+)
 from metro.integrations.models.weights import save_model
 from metro.types import Progress
 
-CHECKPOINT_SECONDS = 120.0
 CHECKS = 20
 """How often in a run held-out prediction and probes are measured."""
-
-_CALIBRATION, _QUICK_CALIBRATION = 40, 4
-"""Batches that set the batch norms of the finished model, and of one in a check."""
 
 
 @dataclass(frozen=True)
@@ -84,17 +81,20 @@ def train(
     if path.exists():
         raise ModelError(f"{path} exists already. Delete it or choose another name.")
     _check_sizes(footage, sizes)
-    with _threads(recipe.threads):
+    keep_freed_memory()
+    with torch_threads(recipe.threads):
         run = _Run(footage, path, sizes, recipe, init)
         run.go(progress)
-        model = run.frozen(_CALIBRATION)
+        model = run.frozen(CALIBRATION)
     save_model(model, path)
     remove(path)
     return Training(model, path, run.log)
 
 
-class _Run:
+class _Run(ResumableRun):
     """A learner, where its clips come from, and where it is stored."""
+
+    learner: Learner
 
     def __init__(
         self,
@@ -104,7 +104,9 @@ class _Run:
         recipe: Recipe,
         init: FrozenModel | None,
     ) -> None:
+        super().__init__(CHECKS)
         self.footage, self.path, self.sizes, self.recipe = footage, path, sizes, recipe
+        self.steps = recipe.steps
         self.init = None if init is None else init.digest
         self.scaling = _scaling(footage, init)
         self.learner = Learner(footage, sizes, recipe=recipe, init=init)
@@ -117,29 +119,16 @@ class _Run:
             seed=recipe.seed,
             clip_frames=recipe.clip_frames,
         )
-        self.seconds = 0.0
-        self.log: list[dict[str, Any]] = []
-        self._resume()
+        self.resume()
 
-    def go(self, progress: Progress | None) -> None:
-        """Do the steps that are left; Ctrl-C stops after the step under way."""
-        stored = time.monotonic()
-        started = stored - self.seconds
-        with interrupts_deferred() as asked, ThreadPoolExecutor(1) as reader:
+    def advances(self) -> Generator[dict[str, float], None, None]:
+        """Do steps, each while the clips of the next one are read."""
+        with ThreadPoolExecutor(1) as reader:
             following = reader.submit(self.sampler.batch, self.learner.step)
-            while self.learner.step < self.recipe.steps:
+            while True:
                 batch = following.result()
                 following = reader.submit(self.sampler.batch, self.learner.step + 1)
-                terms = self.learner.advance(batch)
-                self.seconds = time.monotonic() - started
-                self._check(terms)
-                if asked() or time.monotonic() - stored > CHECKPOINT_SECONDS:
-                    self._store()
-                    stored = time.monotonic()
-                if asked():
-                    raise KeyboardInterrupt
-                if progress is not None:
-                    progress(self.learner.step, self.recipe.steps)
+                yield self.learner.advance(batch)
 
     def frozen(self, num_batches: int) -> FrozenModel:
         """Return the model as it is now, calibrated, independent of further steps."""
@@ -169,41 +158,19 @@ class _Run:
             "num_frames": len(self.footage.pixels),
         }
 
-    def _check(self, terms: dict[str, float]) -> None:
-        """Measure the model now and then, and at the end, and log it."""
-        step, steps = self.learner.step, self.recipe.steps
-        if step % max(1, steps // CHECKS) and step != steps:
-            return
-        frames = step * self.recipe.batch_size * self.recipe.clip_frames
-        entry = {
-            "step": step,
-            **{name: round(term, 5) for name, term in terms.items()},
-            **quick_check(self.frozen(_QUICK_CALIBRATION), self.footage, self.held_out),
-            "seconds": round(self.seconds, 1),
+    def measure(self) -> dict[str, Any]:
+        """Return held-out prediction and probes, and how fast it goes."""
+        frames = self.learner.step * self.recipe.batch_size * self.recipe.clip_frames
+        model = self.frozen(QUICK_CALIBRATION)
+        return {
+            **quick_check(model, self.footage, self.held_out),
             "frames_per_second": round(frames / max(self.seconds, 1e-9)),
         }
-        self.log.append(entry)
-        unfinished = Path(f"{self.path}.log.unfinished")
-        unfinished.write_text(json.dumps(self.log, indent=1))
-        os.replace(unfinished, f"{self.path}.log.json")
 
-    def _key(self) -> str:
+    def key(self) -> str:
         """Return all that the run depends on, as text."""
         parts = {**self._notes(), "sizes": self.sizes.to_json()}
         return json.dumps(parts, sort_keys=True)
-
-    def _store(self) -> None:
-        state = self.learner.state()
-        checkpoint = Checkpoint(
-            self._key(), self.learner.step, self.seconds, self.log, **state
-        )
-        store(self.path, checkpoint)
-
-    def _resume(self) -> None:
-        checkpoint = resume(self.path, self._key())
-        if checkpoint is not None:
-            self.learner.restore(checkpoint.step, vars(checkpoint))
-            self.seconds, self.log = checkpoint.seconds, checkpoint.log
 
 
 def _split(
@@ -238,15 +205,3 @@ def _check_sizes(footage: Footage, sizes: Sizes) -> None:
             f"The corpus has action blocks of {block} numbers, the network takes "
             f"{sizes.action_size}. It is for another benchmark."
         )
-
-
-@contextmanager
-def _threads(number: int) -> Iterator[None]:
-    """Set torch's threads for a block of code, and the allocator for good."""
-    keep_freed_memory()
-    before = torch.get_num_threads()
-    torch.set_num_threads(number)
-    try:
-        yield
-    finally:
-        torch.set_num_threads(before)
