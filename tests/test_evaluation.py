@@ -16,7 +16,7 @@ from metro.evaluation.guides import (
     WaypointGuide,
 )
 from metro.evaluation.queries import Query, load_queries, sample_queries, save_queries
-from metro.evaluation.records import Setting
+from metro.evaluation.records import Setting, append_rows, read_rows
 from metro.evaluation.runner import Attempt, run_attempts
 from metro.latents import Latents
 
@@ -320,3 +320,24 @@ def test_a_method_has_its_own_options():
         Setting("flat", 2, None, 50, 7, option="box")
     with pytest.raises(BenchmarkError, match=r"hi-lewm-c has no option 'box'"):
         Setting("hi-lewm-c", 2, None, 50, 7, 1, "box")
+
+
+def test_rows_are_never_lost(tmp_path):
+    """A whole last line is ended, half a line dropped, anything else left alone."""
+    path = tmp_path / "rows.jsonl"
+    path.write_text('{"a": 1}\n{"a": 2}')
+    append_rows([{"a": 3}], path)
+    assert [row["a"] for row in read_rows(path)] == [1, 2, 3]
+    path.write_text('{"a": 1}\n{"a": ')
+    append_rows([{"a": 3}], path)
+    assert [row["a"] for row in read_rows(path)] == [1, 3]
+    for text in (b"notes of mine", b"\x89HDF\r\n\x1a\n\x00\xff"):
+        path.write_bytes(text)
+        with pytest.raises(BenchmarkError, match=r"Line 1 of .* is not a row"):
+            append_rows([{"a": 3}], path)
+        assert path.read_bytes() == text
+
+
+def test_macro_steps_have_a_range():
+    with pytest.raises(BenchmarkError, match=r"macro_steps must be 1 to"):
+        Setting("hi-lewm", 2, None, 50, 7, 0)

@@ -619,3 +619,37 @@ def test_every_cell_has_its_command():
     assert "--model ANY-MODEL --method random --goal-distance 75 --queries hard" in told
     high = only([row(method="hi-lewm-c", macro_steps=2)])
     assert "--macro MACRO.safetensors" in command_of_cell(high)
+
+
+def test_a_short_pilot_does_not_shorten_a_cell():
+    whole = runs({7: [30, 200, None], 8: [40, 210, None]})
+    (cell,) = make_cells([*whole, row(5, 9, None, step_budget=20)])
+    assert (cell.step_budget, len(cell.outcomes)) == (300, 6)
+    assert cell.notes[0] == ("runs left out, for most were given T = 300, they less: 1")
+
+
+def test_two_macro_models_are_two_cells():
+    rows = [
+        told | {"macro": {"name": "macro", "digest": digest}}
+        for digest in ("d1", "d2")
+        for told in hierarchical(macro_steps=1)
+    ]
+    assert len(make_cells(rows)) == 2
+
+
+def test_frames_that_are_no_number_are_refused():
+    with pytest.raises(BenchmarkError, match=r"This is not a row of metro evaluate"):
+        make_cells([row(0, 7, "x")])
+
+
+def test_commands_name_options_and_macro_steps():
+    rows = hierarchical(macro_steps=2, option="leave-one-out")
+    (cell,) = make_cells(rows)
+    command = command_of_cell(cell)
+    assert "--method hi-lewm-c --option leave-one-out --macro MACRO" in command
+    assert "--macro-steps 2" in command
+
+
+def test_methods_without_plans_have_no_overhead():
+    (cell,) = make_cells(runs({7: [30]}, "random"))
+    assert cell.macro_overhead is None

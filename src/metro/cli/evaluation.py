@@ -74,7 +74,7 @@ def queries(
         output.parent.mkdir(parents=True, exist_ok=True)
         save_queries(drawn, output, corpus=recording.digest)
     solved = sum(bool(query.is_presolved) for query in drawn)
-    typer.echo(f"{output}: {len(drawn)} queries, {solved} starts already solved.")
+    typer.echo(f"{output}: {len(drawn)} queries. Starts already solved: {solved}.")
 
 
 @app.command()
@@ -134,7 +134,7 @@ def evaluate(
         method,
         plan_blocks=[plan_blocks],
         waypoint_budgets=None if waypoint_budget is None else [waypoint_budget],
-        step_budget=step_budget or 2 * goal_distance,
+        step_budget=2 * goal_distance if step_budget is None else step_budget,
         planner_seeds=planner_seed or [7],
         macro_steps=macro_steps,
         option=option,
@@ -204,7 +204,7 @@ def sweep(
     settings = grid(
         plan_blocks,
         waypoint_budget,
-        step_budget=step_budget or 4 * goal_distance,
+        step_budget=4 * goal_distance if step_budget is None else step_budget,
         planner_seeds=planner_seed or [7, 8, 9],
     )
     source = BenchSource(benchmark, corpus, model, graph)

@@ -9,6 +9,7 @@ from metro.cli.evaluation import (
     Distance,
     Graph,
     Model,
+    QueryPath,
     Recording,
     RowsPath,
     StepBudget,
@@ -49,6 +50,7 @@ def residual(
         int, typer.Option(help="Runs that sub-goals are taken from.")
     ] = 10,
     step_budget: StepBudget = None,
+    query_file: QueryPath = None,
     sub_goals: Annotated[
         Path, typer.Option(help="Folder that keeps the sub-goals of such runs.")
     ] = Path("out/sub-goals"),
@@ -77,7 +79,14 @@ def residual(
     bench = BenchSource(benchmark, corpus, model, graph, macro)
     source = LabSource(benchmark, corpus, model, latents)
     asked = Asked(
-        method, count, seed, goal_distance, num_queries, sub_goals, step_budget
+        method,
+        count,
+        seed,
+        goal_distance,
+        num_queries,
+        sub_goals,
+        step_budget,
+        query_file,
     )
     with progress_bar(f"Running {method}") as progress:
         targets = find_targets(source, bench, asked, progress=progress)

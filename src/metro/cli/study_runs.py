@@ -82,7 +82,7 @@ def corpus_size(
         "metro",
         plan_blocks=[plan_blocks],
         waypoint_budgets=None if waypoint_budget is None else [waypoint_budget],
-        step_budget=step_budget or 2 * goal_distance,
+        step_budget=2 * goal_distance if step_budget is None else step_budget,
         planner_seeds=planner_seed or [7],
     )
     with success_bar(f"{len(sources)} shares") as progress:
@@ -155,7 +155,7 @@ def micro_planner(
         "metro",
         plan_blocks=[plan_blocks],
         waypoint_budgets=None if waypoint_budget is None else [waypoint_budget],
-        step_budget=step_budget or 2 * goal_distance,
+        step_budget=2 * goal_distance if step_budget is None else step_budget,
         planner_seeds=planner_seed or [7],
     )
     methods = choose_methods(method)

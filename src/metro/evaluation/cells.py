@@ -123,7 +123,9 @@ class Cell:
 
     @property
     def macro_overhead(self) -> float | None:
-        """(search + entry) / planning; None: nothing was timed."""
+        """(search + entry) / planning; None: nothing was planned, or nothing timed."""
+        if self.method in _WITHOUT_PLANS:
+            return None
         total = sum(self.seconds[phase] for phase in PLANNING)
         macro = self.seconds["search"] + self.seconds["entry"]
         return macro / total if total > 0 else None

@@ -9,12 +9,15 @@ def command_of_cell(cell: Cell) -> str:
     """Return the command of a cell; CAPITALS are for the reader to fill in."""
     task, name = cell.task, cell.task.benchmark
     words = [f"metro evaluate {name} --corpus {task.corpus}"]
-    model = task.model if cell.method in MODEL_METHODS else "ANY-MODEL"
-    words += [f"--model {model} --method {cell.method}"]
-    if cell.method in GRAPH_METHODS:
+    method, _, option = cell.method.rstrip(")").partition(" (")
+    model = task.model if method in MODEL_METHODS else "ANY-MODEL"
+    words += [f"--model {model} --method {method}"]
+    if option:
+        words += [f"--option {option}"]
+    if method in GRAPH_METHODS:
         words += [f"--graph GRAPH.metro --waypoint-budget {cell.waypoint_budget}"]
-    if cell.method in HIERARCHICAL_METHODS:
-        words += ["--macro MACRO.safetensors"]
+    if method in HIERARCHICAL_METHODS:
+        words += [f"--macro MACRO.safetensors --macro-steps {cell.macro_steps}"]
     words += [f"--goal-distance {task.goal_distance}"]
     if task.queries not in (UNKNOWN, f"{name}-d{task.goal_distance}.csv"):
         words += [f"--queries {task.queries}"]

@@ -19,7 +19,7 @@ def make_cells(rows: Iterable[Mapping[str, Any]]) -> list[Cell]:
     groups: dict[tuple[Any, ...], list[Outcome]] = {}
     for row in read_outcomes(rows):
         setting = (row.plan_blocks, row.waypoint_budget, row.macro_steps)
-        key = (row.task, row.method, *setting, row.graph)
+        key = (row.task, row.method, *setting, row.graph, row.macro)
         groups.setdefault(key, []).append(row)
     return sorted(map(_make_cell, groups.values()), key=_order)
 
@@ -36,9 +36,17 @@ def _make_cell(rows: Sequence[Outcome]) -> Cell:
         known = kept.setdefault((row.query, row.seed), row)
         if known.step_budget == row.step_budget:
             _require_same(known, row)
-    runs = sorted(kept.values(), key=lambda row: (*vars(row.query).values(), row.seed))
+    given = Counter(row.step_budget for row in kept.values())
+    usual = max(given, key=lambda budget: (given[budget], -budget))
+    long = [row for row in kept.values() if row.step_budget >= usual]
+    runs = sorted(long, key=lambda row: (*vars(row.query).values(), row.seed))
     disagree = [row for row in rows if not _agree(kept[row.query, row.seed], row)]
-    notes = _notes(runs, len(rows) - len(runs), len(disagree))
+    notes = _notes(runs, len(rows) - len(kept), len(disagree))
+    if len(long) < len(kept):
+        notes.append(
+            f"runs left out, for most were given T = {usual}, they less: "
+            f"{len(kept) - len(long)}"
+        )
     return Cell(
         task=runs[0].task,
         method=runs[0].method,

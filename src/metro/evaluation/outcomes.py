@@ -67,6 +67,7 @@ class Outcome:
         seconds: Wall time of the query by phase.
         commit: Of the code that planned it.
         graph: Digest of the graph's latents; None: no graph.
+        macro: Digest of the macro model; None: no such model.
     """
 
     task: Task
@@ -86,12 +87,16 @@ class Outcome:
     seconds: Mapping[str, float]
     commit: str
     graph: str | None
+    macro: str | None
 
 
 def load_rows(paths: Iterable[Path]) -> list[dict[str, Any]]:
-    """Return the rows of all files; a file that is absent or empty is an error."""
+    """Return the rows of all files, and of all .jsonl files in folders.
+
+    A file that is absent or empty is an error.
+    """
     rows: list[dict[str, Any]] = []
-    for path in paths:
+    for path in _files(paths):
         if not path.is_file():
             raise BenchmarkError(f"There is no {path}. metro evaluate writes rows.")
         found = read_rows(path)
@@ -99,6 +104,14 @@ def load_rows(paths: Iterable[Path]) -> list[dict[str, Any]]:
             raise BenchmarkError(f"{path} has no rows. Run metro evaluate -o {path}.")
         rows += found
     return rows
+
+
+def _files(paths: Iterable[Path]) -> Iterator[Path]:
+    for path in paths:
+        if path.is_dir():
+            yield from sorted(path.glob("*.jsonl"))
+        else:
+            yield path
 
 
 def read_outcomes(rows: Iterable[Mapping[str, Any]]) -> list[Outcome]:
@@ -155,7 +168,7 @@ def _read(row: Mapping[str, Any]) -> Outcome:
             step_budget=int(setting["step_budget"]),
             seed=int(setting["planner_seed"]),
             query=query,
-            frames=None if error else row["frames_to_success"],
+            frames=None if error else _whole(row["frames_to_success"]),
             is_presolved=bool(row["is_presolved"]),
             demonstration=row.get("demonstration_frames"),
             tags=tuple(row.get("tags") or ()),
@@ -164,12 +177,18 @@ def _read(row: Mapping[str, Any]) -> Outcome:
             seconds=_seconds(row.get("seconds") or {}),
             commit=_commit(row.get("versions") or {}),
             graph=row.get("graph"),
+            macro=(row.get("macro") or {}).get("digest"),
         )
     except (KeyError, TypeError, ValueError, AttributeError) as problem:
         raise BenchmarkError(
             f"This is not a row of metro evaluate ({type(problem).__name__}: "
             f"{problem}): {json.dumps(row, sort_keys=True)[:80]}. Remove it."
         ) from None
+
+
+def _whole(frames: Any) -> int | None:
+    """Return frames as they must be: a whole number, or None."""
+    return None if frames is None else int(frames)
 
 
 def _method(setting: Mapping[str, Any]) -> str:

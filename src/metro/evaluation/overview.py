@@ -57,7 +57,7 @@ def _row(
         *(_figure(line) for line in (metro, plain, flat)),
         _figure(rival) if rival is None else f"{rival.label}: {_figure(rival)}",
         *(_gain(metro, other) for other in (flat, rival)),
-        paper_figure(task, METRO, 4 * task.goal_distance, paper),
+        paper_figure(task, METRO, short, paper),
     )
 
 

@@ -84,6 +84,8 @@ class Setting:
                 f"{'; '.join(known)}."
             )
         ranges = {"plan_blocks": LARGEST_PLAN, "step_budget": 100_000}
+        if self.macro_steps is not None:
+            ranges["macro_steps"] = LARGEST_PLAN
         for name, largest in ranges.items():
             if not 1 <= getattr(self, name) <= largest:
                 raise BenchmarkError(
@@ -116,7 +118,7 @@ def to_json(setting: Setting, query: Query) -> dict[str, Any]:
 def append_rows(rows: Iterable[Mapping[str, Any]], path: Path) -> None:
     """Append rows to a JSONL file; on disk when this returns."""
     path.parent.mkdir(parents=True, exist_ok=True)
-    _drop_half_a_line(path)
+    _mend_the_last_line(path)
     with path.open("a") as file:
         for row in rows:
             file.write(json.dumps(row, sort_keys=True) + "\n")
@@ -124,32 +126,46 @@ def append_rows(rows: Iterable[Mapping[str, Any]], path: Path) -> None:
         os.fsync(file.fileno())
 
 
-def _drop_half_a_line(path: Path) -> None:
-    """Remove what a kill left of a row at the end of the file."""
+def _mend_the_last_line(path: Path) -> None:
+    """End a whole last line; remove what a kill left of a row."""
     if not path.exists():
         return
+    read_rows(path)  # a file of something else is refused, and left as it is
     text = path.read_bytes()
     whole = text.rfind(b"\n") + 1
-    if whole < len(text):
-        with path.open("r+b") as file:
+    if whole == len(text):
+        return
+    with path.open("r+b") as file:
+        if _is_row(text[whole:]):
+            file.seek(0, os.SEEK_END)
+            file.write(b"\n")
+        else:
             file.truncate(whole)
+
+
+def _is_row(line: bytes) -> bool:
+    try:
+        return isinstance(json.loads(line), dict)
+    except ValueError:
+        return False
 
 
 def read_rows(path: Path) -> list[dict[str, Any]]:
     """Return the rows of a JSONL file; a last line cut short by a kill is left out."""
     if not path.exists():
         return []
-    lines = path.read_text().split("\n")
+    lines = path.read_bytes().split(b"\n")
     rows = []
     for number, line in enumerate(lines):
-        try:
+        if _is_row(line):
             rows.append(json.loads(line))
-        except ValueError:
-            if number >= len(lines) - 1:
-                break
+            continue
+        cut_short = number == len(lines) - 1 and line[:1] in (b"", b"{")
+        if not cut_short:
             raise BenchmarkError(
-                f"Line {number + 1} of {path} is not a row. Delete it, and run again."
-            ) from None
+                f"Line {number + 1} of {path} is not a row. Delete it, and run again; "
+                f"or choose a file of rows (.jsonl)."
+            )
     return rows
 
 

@@ -58,7 +58,8 @@ _NO_PICTURES = (
 )
 _READING = (
     "Success in percent: the goal was met within T environment steps; it latches. "
-    "The 95 % intervals are Wilson's. mean ± std is over planner seeds, as in the "
+    "The 95 % intervals are Wilson's and take runs as independent, though planner "
+    "seeds share queries. mean ± std is over planner seeds, as in the "
     "paper. Open starts leaves out queries whose start already meets the goal. Where "
     "h or H has several values the best is told, chosen on the same queries, as in "
     "the paper; that flatters whoever has more values. Cells with fewer runs than "

@@ -8,6 +8,7 @@ from metro.evaluation.cells import Cell, best_cell
 from metro.evaluation.comparison import Line, by_task
 from metro.evaluation.grouping import make_cells
 from metro.evaluation.paper import PaperCell, load_paper_cells
+from metro.evaluation.records import HIERARCHICAL_METHODS
 from metro.evaluation.tables import NOT_RUN, paper_percent, percent
 
 HEADER = (
@@ -124,6 +125,8 @@ def command_of(paper: PaperCell) -> str:
     graph = ""
     if budget is not None:
         graph = f" --graph {name}.metro --waypoint-budget {budget}"
+    if paper.method in HIERARCHICAL_METHODS:
+        graph = f" --macro {paper.family.upper()}-MACRO --macro-steps 2"
     told = paper.plan_blocks
     blocks = "" if told is None else f" --plan-blocks {told}"
     steps = max(4 * paper.goal_distance, paper.step_budget)

@@ -202,7 +202,8 @@ def _longest(cells: Sequence[Cell]) -> list[Line]:
 
 def _setting(cell: Cell) -> tuple[str, str]:
     blocks, budget = (_NONE if part is None else str(part) for part in cell.setting)
-    return blocks, budget
+    macro = "" if cell.macro_steps is None else f", h_h = {cell.macro_steps}"
+    return blocks + macro, budget
 
 
 def _kinds(cell: Cell) -> str:

@@ -64,6 +64,8 @@ def run_campaign(  # noqa: PLR0913  (one argument a setting, as the verbs have t
         workers: Processes.
         progress: Called with rows (done, total) and how many of them are successes.
     """
+    if workers < 1:
+        raise BenchmarkError(f"workers must be at least 1, got {workers}.")
     done = {key_of(row): row for row in read_rows(path)}
     tasks, wanted = _plan(source, settings, queries, set(done), batch)
     if progress is not None:

@@ -101,8 +101,8 @@ def _told(legs: Sequence[Leg], shots: Sequence[Shot]) -> str:
     passed = {shot.episode for shot in shots if shot.joint is not LegKind.ARRIVE}
     return (
         f"The cheapest route costs {legs[-1].total:.1f} frames: {ridden} ridden, "
-        f"{sum(bridges):.1f} for bridges ({len(bridges)}). Episodes passed through: "
-        f"{len(passed)}."
+        f"{sum(bridges):.1f} for bridges ({len(bridges)}), the rest for arriving. "
+        f"Episodes passed through: {len(passed)}."
     )
 
 

@@ -101,6 +101,8 @@ def measure_offline(
         waypoint_budget: H of the graph, frames.
         workers: Threads of the neighbour table; None: one a core.
     """
+    few = latents.subset(range(min(2, latents.num_episodes)))
+    find_neighbours(few, workers=workers)  # compiled or loaded before the clock starts
     clock = [_clocks()]
     episodes = np.unique(np.linspace(0, corpus.num_episodes - 1, SAMPLED).astype(int))
     for episode in episodes:

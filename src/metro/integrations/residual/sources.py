@@ -36,9 +36,10 @@ class Asked:
         count: How many.
         seed: Of the choice.
         goal_distance: d of the runs, frames.
-        num_queries: Runs: the first queries of the benchmark's file.
+        num_queries: Runs: the first queries of the file.
         folder: Keeps the sub-goals of runs.
         step_budget: T of the runs, environment steps; None: 2 d.
+        queries: CSV by metro queries; None: the benchmark's.
     """
 
     method: str
@@ -48,6 +49,7 @@ class Asked:
     num_queries: int = 10
     folder: Path = Path("out/sub-goals")
     step_budget: int | None = None
+    queries: Path | None = None
 
     def __post_init__(self) -> None:
         require_source(self.method)
@@ -85,7 +87,9 @@ def find_sub_goals(
         asked.method,
         plan_blocks=[1],
         waypoint_budgets=None,
-        step_budget=asked.step_budget or 2 * asked.goal_distance,
+        step_budget=2 * asked.goal_distance
+        if asked.step_budget is None
+        else asked.step_budget,
         planner_seeds=[_PLANNER_SEED],
     )
     queries = first_queries(bench.benchmark, asked)
@@ -96,6 +100,6 @@ def find_sub_goals(
 
 
 def first_queries(benchmark: str, asked: Asked) -> QuerySet:
-    """Return the first queries of the benchmark's file."""
-    queries = find_queries(benchmark, asked.goal_distance, None)
+    """Return the first queries of the file."""
+    queries = find_queries(benchmark, asked.goal_distance, asked.queries)
     return replace(queries, queries=queries.queries[: asked.num_queries])
