@@ -292,8 +292,19 @@ def test_every_table_says_where_it_comes_from():
 
 def test_what_is_missing_is_told():
     missing = results_markdown(Material(ROWS)).split("## What is missing")[1]
-    assert "tworoom lewm d = 75" not in missing
-    assert "tworoom lewm d = 25" in missing
+    lines = {line.split(" | ")[0]: line for line in missing.splitlines()}
+    assert "fewer than 150 runs" in lines["| task"]
+    assert lines["| tworoom, lewm, d = 75"].endswith("metro 8, flat 8 |")
+    assert lines["| tworoom, pldm, d = 25"].endswith(
+        "| metro, flat, oracle, committed | - |"
+    )
+
+
+def test_a_report_is_not_written_over_a_file(tmp_path):
+    (tmp_path / "rows.jsonl").write_text("kept")
+    with pytest.raises(BenchmarkError, match="is a file"):
+        write_report(Material(ROWS), tmp_path / "rows.jsonl")
+    assert (tmp_path / "rows.jsonl").read_text() == "kept"
 
 
 class Page(HTMLParser):

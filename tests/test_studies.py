@@ -303,3 +303,8 @@ def test_tables_from_the_command_line(tmp_path):
     assert "| tworoom | lewm-small-tworoom | 75 | 1 | 8 | 300 |" in shown.output
     told = CliRunner().invoke(app, ["study", "oracle", str(file), "--json"])
     assert {line["oracle"] for line in json.loads(told.output)} == {"not run"}
+
+
+def test_a_folder_of_results_that_is_not_there():
+    failed = CliRunner().invoke(app, ["study", "--results", "nosuch"])
+    assert str(failed.exception).startswith("There is no folder nosuch.")

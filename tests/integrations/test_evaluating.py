@@ -26,6 +26,7 @@ from metro.integrations.corpora import open_corpus
 from metro.integrations.encoding import encode_corpus
 from metro.integrations.evaluating import evaluate
 from metro.integrations.models.loading import load_model
+from metro.integrations.querying import choose_settings
 from metro.integrations.recording.record import record
 
 FLAT = Setting("flat", 2, None, 20, 7)
@@ -330,3 +331,14 @@ def test_a_bank_needs_enough_recordings(source, bench, tmp_path):
     setting = Setting("hi-lewm-c", 2, None, 12, 7, 1)
     with pytest.raises(MetroError, match="65536|65,536"):
         run_campaign(shipped, [setting], asked, tmp_path / "a.jsonl")
+
+
+def test_the_micro_plan_of_hierarchical_methods_is_fixed(source):
+    """Two blocks; another number is refused, not ignored."""
+    given = {"waypoint_budgets": None, "step_budget": 12, "planner_seeds": [7]}
+    (chosen,) = choose_settings(source, "hi-lewm-c", plan_blocks=None, **given)
+    assert chosen.plan_blocks == 2
+    with pytest.raises(BenchmarkError, match="plans 2 blocks, .* got 3"):
+        choose_settings(source, "hi-lewm-c", plan_blocks=[3], **given)
+    (flat,) = choose_settings(source, "flat", plan_blocks=None, **given)
+    assert flat.plan_blocks == 1

@@ -101,7 +101,10 @@ def evaluate(
         typer.Option(help="hi-lewm: box; hi-lewm-c and -staged: leave-one-out."),
     ] = None,
     goal_distance: Distance = 25,
-    plan_blocks: Annotated[int, typer.Option(help="h, blocks of a micro plan.")] = 1,
+    plan_blocks: Annotated[
+        int | None,
+        typer.Option(help="h, blocks of a micro plan; 1 if not given, 2 for hi-lewm."),
+    ] = None,
     waypoint_budget: Annotated[
         int | None, typer.Option(help="H, frames; the graph's if not given.")
     ] = None,
@@ -132,14 +135,14 @@ def evaluate(
     settings = choose_settings(
         source,
         method,
-        plan_blocks=[plan_blocks],
+        plan_blocks=None if plan_blocks is None else [plan_blocks],
         waypoint_budgets=None if waypoint_budget is None else [waypoint_budget],
         step_budget=2 * goal_distance if step_budget is None else step_budget,
         planner_seeds=planner_seed or [7],
         macro_steps=macro_steps,
         option=option,
     )
-    with success_bar(f"{method}, h = {plan_blocks}") as progress:
+    with success_bar(f"{method}, h = {settings[0].plan_blocks}") as progress:
         rows = run_campaign(
             source,
             settings,

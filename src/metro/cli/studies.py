@@ -46,9 +46,12 @@ def studies(
     if context.invoked_subcommand is not None:
         return
     from metro.display import print_table
+    from metro.errors import BenchmarkError
     from metro.evaluation.studies.registry import STUDIES
     from metro.evaluation.studies.study import count_rows
 
+    if results != RESULTS and not results.is_dir():
+        raise BenchmarkError(f"There is no folder {results}. Give one with rows.")
     counts = [count_rows(study, results) for study in STUDIES]
     found = zip(STUDIES, counts, strict=True)
     if as_json:

@@ -5,8 +5,8 @@ from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
 
+from metro.errors import BenchmarkError
 from metro.evaluation.ablations import ablations
-from metro.evaluation.benchmark import benchmark_names
 from metro.evaluation.cells import Cell, fullest
 from metro.evaluation.commands import command_of_cell
 from metro.evaluation.comparison import (
@@ -26,6 +26,7 @@ from metro.evaluation.document import (
 from metro.evaluation.grouping import make_cells
 from metro.evaluation.key_figures import key_figures
 from metro.evaluation.material import Material, Shown
+from metro.evaluation.missing import missing
 from metro.evaluation.outcomes import Task
 from metro.evaluation.overview import overview
 from metro.evaluation.paper import PaperCell, load_paper_cells
@@ -44,7 +45,6 @@ from metro.evaluation.tables import (
 )
 from metro.evaluation.web_page import to_html
 
-_DISTANCES = (25, 50, 75)
 _TITLE = "Results of metro-wm"
 _LEAD = (
     "An open implementation of Metro-WM: far goals by way of recorded frames, with "
@@ -99,6 +99,8 @@ def write_report(material: Material, folder: Path) -> list[Path]:
 
     A report that is there already is replaced.
     """
+    if folder.exists() and not folder.is_dir():
+        raise BenchmarkError(f"{folder} is a file. Give a folder for the report.")
     from metro.evaluation.plots import draw_curves, draw_fronts
 
     cells = make_cells(material.rows)
@@ -162,7 +164,7 @@ def _closing(
 ) -> list[Block]:
     page: list[Block] = [*studies.blocks, *_shown(material.pictures)]
     page += [Heading("What differs from the paper"), Prose(_differences())]
-    return [*page, Heading("What is missing"), Text(_missing(list(by_task(cells))))]
+    return [*page, Heading("What is missing"), missing(by_task(cells))]
 
 
 def _differences() -> str:
@@ -235,17 +237,3 @@ def _notes(cells: Sequence[Cell]) -> list[str]:
     if len(graphs) > 1:
         notes.append(f"graphs of different latents: {', '.join(graphs)}")
     return notes
-
-
-def _missing(tasks: Sequence[Task]) -> str:
-    run = {(task.benchmark, task.family, task.goal_distance) for task in tasks}
-    left = [
-        f"{name} {family} d = {distance}"
-        for name in benchmark_names()
-        for family in ("lewm", "pldm")
-        for distance in _DISTANCES
-        if (name, family, distance) not in run
-    ]
-    return (
-        f"{NOT_RUN.capitalize()}: {', '.join(left)}." if left else "Every task was run."
-    )

@@ -93,20 +93,26 @@ def choose_settings(  # noqa: PLR0913  (one argument a setting, as the verb has 
     source: BenchSource,
     method: str,
     *,
-    plan_blocks: Sequence[int],
+    plan_blocks: Sequence[int] | None,
     waypoint_budgets: Sequence[int] | None,
     step_budget: int,
     planner_seeds: Sequence[int],
     macro_steps: int = 1,
     option: str | None = None,
 ) -> list[Setting]:
-    """Return the settings of a method; H is the graph's own if not given.
+    """Return the settings of a method; H is the graph's own if not given, h is 1.
 
-    The hierarchical methods plan 2 blocks whatever is asked for; staged needs 2 macro
+    The hierarchical methods plan 2 blocks, and refuse others; staged needs 2 macro
     steps.
     """
+    usual = [_MICRO_BLOCKS] if method in HIERARCHICAL_METHODS else [1]
+    plan_blocks = usual if plan_blocks is None else plan_blocks
     if method in HIERARCHICAL_METHODS:
-        plan_blocks = [_MICRO_BLOCKS]
+        if list(plan_blocks) != usual:
+            raise BenchmarkError(
+                f"{method} plans {_MICRO_BLOCKS} blocks, as its authors do: leave out "
+                f"--plan-blocks, got {plan_blocks[0]}."
+            )
         macro_steps = STAGES if method == "hi-lewm-c-staged" else macro_steps
     chosen = macro_steps if method in HIERARCHICAL_METHODS else None
     budgets: Sequence[int | None] = [None]

@@ -85,7 +85,7 @@ def find_sub_goals(
     (setting,) = choose_settings(
         bench,
         asked.method,
-        plan_blocks=[1],
+        plan_blocks=None,
         waypoint_budgets=None,
         step_budget=2 * asked.goal_distance
         if asked.step_budget is None

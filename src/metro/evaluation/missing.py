@@ -1,0 +1,61 @@
+"""What the protocol asks for and the rows do not have."""
+
+from collections.abc import Mapping, Sequence
+
+from metro.evaluation.benchmark import benchmark_names
+from metro.evaluation.cells import Cell
+from metro.evaluation.document import Block, Table, Text
+from metro.evaluation.outcomes import Task
+
+FULL_RUNS = 150
+"""Runs of a method on a task: 50 queries x 3 planner seeds."""
+_DISTANCES = (25, 50, 75)
+_METHODS = {
+    "lewm": (
+        *("metro", "flat", "oracle", "committed", "hi-lewm", "hi-lewm-c"),
+        *("hi-lewm-c-staged", "random"),
+    ),
+    "pldm": ("metro", "flat", "oracle", "committed"),
+}
+_COMPLETE = f"Nothing: every method has {FULL_RUNS} runs or more on every task."
+_HEADER = ("task", "not run", f"fewer than {FULL_RUNS} runs")
+
+
+def missing(tasks: Mapping[Task, Sequence[Cell]]) -> Block:
+    """Return a table of the tasks whose rows are not complete.
+
+    The fullest cell of a method counts, over all query files of a distance.
+    """
+    runs: dict[tuple[str, str, int, str], int] = {}
+    for task, cells in tasks.items():
+        for cell in cells:
+            key = (task.benchmark, task.family, task.goal_distance, cell.method)
+            runs[key] = max(runs.get(key, 0), len(cell.outcomes))
+    lines = []
+    for benchmark in benchmark_names():
+        for family, methods in _METHODS.items():
+            for distance in _DISTANCES:
+                counts = {
+                    method: runs.get((benchmark, family, distance, method), 0)
+                    for method in methods
+                }
+                if min(counts.values()) < FULL_RUNS:
+                    task_name = f"{benchmark}, {family}, d = {distance}"
+                    lines.append((task_name, *_told(counts)))
+    if not lines:
+        return Text(_COMPLETE)
+    return Table(
+        _HEADER,
+        tuple(lines),
+        "Of the protocol: 50 queries x 3 planner seeds, fullest cell of a method.",
+    )
+
+
+def _told(counts: Mapping[str, int]) -> tuple[str, str]:
+    absent = [method for method, number in counts.items() if number == 0]
+    few = [
+        f"{method} {number}"
+        for method, number in counts.items()
+        if 0 < number < FULL_RUNS
+    ]
+    return ", ".join(absent) or "-", ", ".join(few) or "-"
