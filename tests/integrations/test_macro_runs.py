@@ -76,7 +76,7 @@ def test_the_verb_writes_model_card_and_figures(folder):
     assert {"windows", "rollout", "cost"} <= set(told)
     assert told["cost"]["steps"] >= 1
     assert told["cost"]["metro_minutes"] == 1.0
-    assert told["cost"]["ratio"] == pytest.approx(told["cost"]["minutes"], abs=2e-3)
+    assert told["cost"]["ratio"] == pytest.approx(told["cost"]["cpu_minutes"], abs=2e-3)
     card = (folder / "macro.md").read_text()
     assert card.startswith("# macro-lewm-small-tworoom\n")
     assert "AdamW 0.001 (published: 5e-05)" in card
@@ -87,14 +87,15 @@ def test_the_verb_writes_model_card_and_figures(folder):
 
 def test_costs_are_told_with_and_without_metro():
     """What was not measured is said to be so."""
-    assert str(MacroCost(10, 120.0, None)) == (
-        "10 steps, 2.0 minutes; metro's offline cost was not measured"
+    assert str(MacroCost(10, 120.0, 90.0, None)) == (
+        "10 steps, 2.0 minutes (1.5 of processor time); metro's offline cost was not "
+        "measured"
     )
-    assert str(MacroCost(10, 120.0, 60.0)) == (
-        "10 steps, 2.0 minutes; metro's encoding, table and graph take 1.0 minutes, "
-        "ratio 2.00"
+    assert str(MacroCost(10, 120.0, 90.0, 60.0)) == (
+        "10 steps, 2.0 minutes (1.5 of processor time); metro's encoding, table and "
+        "graph take 1.00 of it, ratio 1.5"
     )
-    assert MacroCost(10, 120.0, None).to_json()["ratio"] is None
+    assert MacroCost(10, 120.0, 90.0, None).to_json()["ratio"] is None
 
 
 def test_the_offline_cost_is_measured(folder, parts):

@@ -252,6 +252,7 @@ def test_what_training_took_is_read(tmp_path):
     with pytest.raises(ModelError, match="Neither macro.safetensors.report.json nor"):
         training_cost(str(copy), load_model(MODEL))
     report = tmp_path / "macro.safetensors.report.json"
-    report.write_text('{"cost": {"steps": 5, "minutes": 0.5}}')
+    report.write_text('{"cost": {"steps": 5, "minutes": 0.5, "cpu_minutes": 0.4}}')
     told = training_cost(str(copy), load_model(MODEL))
+    assert told["cpu_minutes"] == 0.4
     assert (told["steps"], told["minutes"], told["source"]) == (5, 0.5, report.name)

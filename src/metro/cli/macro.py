@@ -32,7 +32,7 @@ def train_macro(
     threads: Annotated[int, typer.Option(help="Of torch.")] = 1,
     metro_seconds: Annotated[
         float | None,
-        typer.Option(help="Metro's encode + table + graph on this corpus, seconds."),
+        typer.Option(help="Metro's processor time on this corpus, seconds."),
     ] = None,
     measure: Annotated[
         bool, typer.Option("--measure", help="Measure those seconds now.")
@@ -59,9 +59,7 @@ def train_macro(
         recording.require(load_benchmark(benchmark))
         source = MacroSource(load(latents), recording, load_model(model))
         if measure:
-            metro_seconds = measure_offline(
-                recording, source.model, source.latents
-            ).total
+            metro_seconds = measure_offline(recording, source.model, source.latents).cpu
         with progress_bar("Training the macro model") as progress:
             run = train_macro_on_corpus(
                 source,

@@ -47,19 +47,22 @@ class MacroCost:
     Attributes:
         steps: Optimiser steps.
         seconds: Of training alone; the latents are the same for both.
-        metro_seconds: Encode, table and graph; None if nobody measured them.
+        cpu_seconds: Processor time of it, all threads.
+        metro_seconds: Processor time of encode, table and graph; None if nobody
+            measured it.
     """
 
     steps: int
     seconds: float
+    cpu_seconds: float
     metro_seconds: float | None
 
     @property
     def ratio(self) -> float | None:
-        """Training time over metro's."""
+        """Processor time of training over metro's: does not depend on the load."""
         if self.metro_seconds is None:
             return None
-        return self.seconds / self.metro_seconds
+        return self.cpu_seconds / self.metro_seconds
 
     def to_json(self) -> dict[str, Any]:
         """Return the figures as JSON values."""
@@ -67,17 +70,21 @@ class MacroCost:
         return {
             "steps": self.steps,
             "minutes": round(self.seconds / 60, 3),
+            "cpu_minutes": round(self.cpu_seconds / 60, 3),
             "metro_minutes": _minutes(self.metro_seconds),
             "ratio": None if ratio is None else round(ratio, 3),
         }
 
     def __str__(self) -> str:
-        text = f"{self.steps} steps, {self.seconds / 60:.1f} minutes"
+        text = (
+            f"{self.steps} steps, {self.seconds / 60:.1f} minutes "
+            f"({self.cpu_seconds / 60:.1f} of processor time)"
+        )
         if self.metro_seconds is None:
             return f"{text}; metro's offline cost was not measured"
         return (
             f"{text}; metro's encoding, table and graph take "
-            f"{self.metro_seconds / 60:.1f} minutes, ratio {self.ratio:.2f}"
+            f"{self.metro_seconds / 60:.2f} of it, ratio {self.ratio:.1f}"
         )
 
 

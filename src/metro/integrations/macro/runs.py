@@ -64,7 +64,8 @@ def train_macro_on_corpus(
         path: The ``.safetensors`` file to write.
         recipe: How to train.
         preset: ``small`` or ``paper``: the sizes of the network.
-        metro_seconds: Metro's offline cost on this corpus, to compare with.
+        metro_seconds: Processor time of metro's offline stages on this corpus, to
+            compare with.
         progress: Called with (done, total) steps.
     """
     path = Path(path)
@@ -74,7 +75,9 @@ def train_macro_on_corpus(
         trajectories, source.model, path, sizes=sizes, recipe=recipe, progress=progress
     )
     figures = macro_figures(training.model, trajectories, recipe)
-    cost = MacroCost(training.steps, training.seconds, metro_seconds)
+    cost = MacroCost(
+        training.steps, training.seconds, training.cpu_seconds, metro_seconds
+    )
     card = _write(training, figures, cost)
     return MacroRun(training.model, figures, cost, path, card)
 

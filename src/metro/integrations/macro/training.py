@@ -45,6 +45,7 @@ class MacroTraining:
         path: Its ``.safetensors`` file.
         steps: Optimiser steps.
         seconds: Time they took, interruptions left out.
+        cpu_seconds: Processor time they took, all threads.
         log: What was measured on the way; in ``path.log.json``.
     """
 
@@ -52,6 +53,7 @@ class MacroTraining:
     path: Path
     steps: int
     seconds: float
+    cpu_seconds: float
     log: list[dict[str, Any]] = field(repr=False)
 
 
@@ -87,7 +89,9 @@ def train_macro(
         trained = run.frozen(CALIBRATION)
     save_macro(trained, path)
     remove(path)
-    return MacroTraining(trained, path, run.steps, run.seconds, run.log)
+    return MacroTraining(
+        trained, path, run.steps, run.seconds, run.cpu_seconds, run.log
+    )
 
 
 def split_windows(

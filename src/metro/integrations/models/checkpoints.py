@@ -22,6 +22,7 @@ class Checkpoint:
         key: Sizes, recipe and corpus; another run's checkpoint is refused.
         step: Optimiser steps done.
         seconds: Time they took.
+        cpu_seconds: Processor time they took, all threads.
         log: What was measured so far.
         network: State dict.
         heads: State dict.
@@ -31,6 +32,7 @@ class Checkpoint:
     key: str
     step: int
     seconds: float
+    cpu_seconds: float
     log: list[dict[str, Any]]
     network: dict[str, Any]
     heads: dict[str, Any]

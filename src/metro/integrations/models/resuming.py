@@ -45,6 +45,7 @@ class ResumableRun(ABC):
         steps: Optimiser steps of the whole run.
         checks: How often in a run the model is measured.
         seconds: Time spent so far, interruptions left out.
+        cpu_seconds: Processor time of it; does not grow with what else runs here.
         log: What was measured so far; in ``path.log.json``.
     """
 
@@ -54,7 +55,7 @@ class ResumableRun(ABC):
 
     def __init__(self, checks: int) -> None:
         self.checks = checks
-        self.seconds = 0.0
+        self.seconds = self.cpu_seconds = 0.0
         self.log: list[dict[str, Any]] = []
 
     @abstractmethod
@@ -73,10 +74,12 @@ class ResumableRun(ABC):
         """Do the steps that are left; Ctrl-C stops after the step under way."""
         stored = time.monotonic()
         started = stored - self.seconds
+        cpu_started = time.process_time() - self.cpu_seconds
         with interrupts_deferred() as asked, closing(self.advances()) as advances:
             while self.learner.step < self.steps:
                 terms = next(advances)
                 self.seconds = time.monotonic() - started
+                self.cpu_seconds = time.process_time() - cpu_started
                 self._check(terms)
                 if asked() or time.monotonic() - stored > CHECKPOINT_SECONDS:
                     self._store()
@@ -92,6 +95,7 @@ class ResumableRun(ABC):
         if checkpoint is not None:
             self.learner.restore(checkpoint.step, vars(checkpoint))
             self.seconds, self.log = checkpoint.seconds, checkpoint.log
+            self.cpu_seconds = checkpoint.cpu_seconds
 
     def _check(self, terms: Mapping[str, float]) -> None:
         """Measure the model now and then, and at the end, and log it."""
@@ -109,7 +113,12 @@ class ResumableRun(ABC):
     def _store(self) -> None:
         learner = self.learner
         checkpoint = Checkpoint(
-            self.key(), learner.step, self.seconds, self.log, **learner.state()
+            self.key(),
+            learner.step,
+            self.seconds,
+            self.cpu_seconds,
+            self.log,
+            **learner.state(),
         )
         store(self.path, checkpoint)
 

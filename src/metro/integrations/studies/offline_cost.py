@@ -20,7 +20,10 @@ from metro.latents import Latents
 from metro.neighbours import SMALL, find_neighbours
 from metro.source import commit
 
-_CARD = re.compile(r"^- cost: (\d+) steps, ([\d.]+) minutes", re.MULTILINE)
+_CARD = re.compile(
+    r"^- cost: (\d+) steps, ([\d.]+) minutes(?: \(([\d.]+) of processor time\))?",
+    re.MULTILINE,
+)
 
 
 @dataclass(frozen=True)
@@ -64,7 +67,7 @@ def describe_cost(
 
 
 def training_cost(source: str, model: FrozenModel) -> dict[str, Any]:
-    """Return a macro model's training: optimiser steps, minutes, and who says so.
+    """Return a macro model's training: steps, minutes on clock and CPU, who says so.
 
     From the report beside its file, else from its card. Decision: D28.
     """
@@ -80,7 +83,9 @@ def training_cost(source: str, model: FrozenModel) -> dict[str, Any]:
     if report.is_file():
         cost = json.loads(report.read_text()).get("cost", {})
         if {"steps", "minutes"} <= cost.keys():
-            told = {"steps": cost["steps"], "minutes": cost["minutes"]}
+            told = {
+                name: cost.get(name) for name in ("steps", "minutes", "cpu_minutes")
+            }
             return {**named, **told, "source": report.name}
     found = _CARD.search(card.read_text()) if card.is_file() else None
     if found is None:
@@ -88,11 +93,12 @@ def training_cost(source: str, model: FrozenModel) -> dict[str, Any]:
             f"Neither {report.name} nor {card.name} beside {path} tells what training "
             f"took. Train it with metro train-macro, or leave --macro out."
         )
-    steps, minutes = found.groups()
+    steps, minutes, cpu_minutes = found.groups()
     return {
         **named,
         "steps": int(steps),
         "minutes": float(minutes),
+        "cpu_minutes": None if cpu_minutes is None else float(cpu_minutes),
         "source": card.name,
     }
 
