@@ -32,6 +32,9 @@ First = Annotated[
 ]
 Batch = Annotated[int, typer.Option(help="Queries planned together.")]
 Workers = Annotated[int, typer.Option(help="Processes; the rows are the same.")]
+Device = Annotated[
+    str | None, typer.Option(help="cpu, cuda, mps; the fastest if not given.")
+]
 
 
 @app.command()
@@ -116,6 +119,7 @@ def evaluate(
     first: First = None,
     batch: Batch = 25,
     workers: Workers = 1,
+    device: Device = None,
     as_json: AsJson = False,
 ) -> None:
     """Plan queries in their world, and tell how many reach their goal.
@@ -131,7 +135,7 @@ def evaluate(
     from metro.integrations.querying import choose_settings, find_queries
 
     asked = find_queries(benchmark, goal_distance, query_file, first)
-    source = BenchSource(benchmark, corpus, model, graph, macro)
+    source = BenchSource(benchmark, corpus, model, graph, macro, device=device)
     settings = choose_settings(
         source,
         method,
@@ -190,6 +194,7 @@ def sweep(
     first: First = None,
     batch: Batch = 25,
     workers: Workers = 1,
+    device: Device = None,
     as_json: AsJson = False,
 ) -> None:
     """Plan queries with metro for a grid of h and H; tell the best cells.
@@ -210,7 +215,7 @@ def sweep(
         step_budget=4 * goal_distance if step_budget is None else step_budget,
         planner_seeds=planner_seed or [7, 8, 9],
     )
-    source = BenchSource(benchmark, corpus, model, graph)
+    source = BenchSource(benchmark, corpus, model, graph, device=device)
     asked = find_queries(benchmark, goal_distance, query_file, first)
     with success_bar(f"{len(settings)} runs") as progress:
         rows = run_campaign(

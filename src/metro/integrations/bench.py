@@ -2,7 +2,7 @@
 
 import time
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Self
 
@@ -28,9 +28,11 @@ from metro.integrations.macro.hierarchy import (
     require_macro,
 )
 from metro.integrations.macro.settings import hierarchy_settings
+from metro.integrations.macro.sources import learn_missing_scaling
 from metro.integrations.macro.weights import load_macro
 from metro.integrations.models.frozen import FrozenModel
 from metro.integrations.models.loading import load_model
+from metro.integrations.models.speed import choose_device
 from metro.integrations.worlds import open_world
 from metro.planner import MetroPlanner
 from metro.pricing import PricingCurve
@@ -57,14 +59,20 @@ class BenchSource:
     graph: Path | None = None
     macro: str | None = None
     trust_pickle: bool = False
+    device: str | None = None
 
     def open(self) -> "Bench":
-        """Open all of them; close it after use."""
+        """Open all of them, the model on its device; close it after use."""
         chosen = load_benchmark(self.benchmark)
         model = load_model(self.model, trust_pickle=self.trust_pickle)
+        model.to(choose_device(self.device))
         graph = None if self.graph is None else load(self.graph)
         macro = None if self.macro is None else load_macro(self.macro)
         return Bench(chosen, open_corpus(self.corpus), model, graph, macro)
+
+    def with_graph(self, graph: Path) -> Self:
+        """Return the same parts with a graph."""
+        return replace(self, graph=graph)
 
 
 @dataclass
@@ -95,6 +103,9 @@ class Bench:
     _hierarchies: dict[Any, Hierarchy] = field(
         default_factory=dict, init=False, repr=False
     )
+
+    def __post_init__(self) -> None:
+        learn_missing_scaling(self.model, self.corpus)
 
     def __enter__(self) -> Self:
         return self

@@ -1,6 +1,5 @@
 """``metro demo``: a world recorded, encoded, mapped and crossed, all for real."""
 
-from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -11,25 +10,20 @@ from metro.display import print_inspection, print_journey, progress_bar, scorebo
 from metro.errors import BenchmarkError
 from metro.evaluation.benchmark import load_benchmark
 from metro.evaluation.outcomes import PLANNING
-from metro.evaluation.queries import Query, load_queries, save_queries
+from metro.evaluation.queries import Query, QuerySet
 from metro.evaluation.records import Setting
 from metro.evaluation.statistics import wilson
-from metro.graph import FrameGraph, build_graph
 from metro.inspection import inspect_graph
 from metro.integrations.bench import Bench
 from metro.integrations.corpora import Corpus, open_corpus
-from metro.integrations.encoding import encode_corpus
 from metro.integrations.evaluating import Rows, evaluate
 from metro.integrations.films import draw_map, draw_storyboard, write_film
 from metro.integrations.models.frozen import FrozenModel
 from metro.integrations.models.loading import load_model
-from metro.integrations.querying import draw_queries
+from metro.integrations.preparing import prepare_graph, prepare_queries
 from metro.integrations.recording.record import record
 from metro.integrations.rides import room_of, take_ride
 from metro.itinerary import plan_journey
-from metro.neighbours import find_neighbours
-from metro.pricing import PricingCurve
-from metro.storage import load, save
 
 _DISTANCE = 75
 _QUERIES = 20
@@ -70,9 +64,21 @@ def run_demo(
     with _recording(
         benchmark, folder, model, episodes or plan.episodes, seed
     ) as corpus:
-        graph = _graph(benchmark, folder, corpus, model)
+        graph = prepare_graph(
+            corpus,
+            model,
+            folder / f"{benchmark}.metro",
+            waypoint_budget=plan.waypoint_budget,
+        )
         print_inspection(inspect_graph(graph), str(folder / f"{benchmark}.metro"))
-        asked = _queries(benchmark, folder, corpus, queries, seed)
+        asked = prepare_queries(
+            load_benchmark(benchmark),
+            corpus,
+            folder / f"{benchmark}-{queries}-{seed}.csv",
+            goal_distance=_DISTANCE,
+            count=queries,
+            seed=seed,
+        )
         bench = Bench(load_benchmark(benchmark), corpus, model, graph)
         with bench:
             settings = _settings(plan)
@@ -111,55 +117,8 @@ def _recording(
     return open_corpus(path)
 
 
-def _graph(
-    benchmark: str, folder: Path, corpus: Corpus, model: FrozenModel
-) -> FrameGraph:
-    path = folder / f"{benchmark}.metro"
-    wanted = {"model": model.digest, "corpus": corpus.digest}
-    if path.exists():
-        graph: FrameGraph = load(path)
-        made = graph.latents.provenance
-        if {name: made[name]["digest"] for name in wanted} == wanted:
-            return graph
-    with progress_bar("Encoding") as progress:
-        latents = encode_corpus(
-            corpus,
-            model,
-            folder / f"{benchmark}.latents",
-            progress=progress,
-            force=True,
-        ).latents
-    with progress_bar("Neighbour table") as progress:
-        table = find_neighbours(latents, progress=progress)
-    pricing = PricingCurve.fit(latents, _PLANS[benchmark].waypoint_budget)
-    graph = build_graph(latents, table, pricing)
-    save(graph, path, force=True)
-    return graph
-
-
-def _queries(
-    benchmark: str, folder: Path, corpus: Corpus, count: int, seed: int
-) -> list[Query]:
-    path = folder / f"{benchmark}-{count}-{seed}.csv"
-    if path.exists():
-        found = load_queries(path)
-        if found.corpus == corpus.digest:
-            return list(found)
-    with progress_bar("Looking at queries") as progress:
-        drawn = draw_queries(
-            load_benchmark(benchmark),
-            corpus,
-            goal_distance=_DISTANCE,
-            count=count,
-            seed=seed,
-            progress=progress,
-        )
-    save_queries(drawn, path, corpus=corpus.digest)
-    return drawn
-
-
 def _compare(
-    bench: Bench, settings: dict[str, Setting], queries: list[Query], folder: Path
+    bench: Bench, settings: dict[str, Setting], queries: QuerySet, folder: Path
 ) -> dict[str, Rows]:
     """Plan all queries both ways, in a table that fills; return the rows."""
     answers: dict[str, Rows] = {}
@@ -171,7 +130,7 @@ def _compare(
     with scoreboard(list(settings)) as show:
         for name, setting in settings.items():
             for end in range(_BATCH, len(queries) + _BATCH, _BATCH):
-                part = queries[:end]
+                part = queries.first(min(end, len(queries)))
                 answers[name] = evaluate(bench, setting, part, rows, batch=_BATCH)
                 show(name, _score(answers[name], len(queries)))
     return answers
@@ -190,12 +149,12 @@ def _score(rows: Rows, total: int) -> list[str]:
     ]
 
 
-def _telling(queries: Sequence[Query], answers: dict[str, Rows]) -> Query:
+def _telling(queries: QuerySet, answers: dict[str, Rows]) -> Query:
     """Return the first query that the planners disagree on, else the first."""
     for query, *rows in zip(queries, *answers.values(), strict=True):
         if len({row["frames_to_success"] is None for row in rows}) > 1:
             return query
-    return queries[0]
+    return queries.queries[0]
 
 
 def _show(

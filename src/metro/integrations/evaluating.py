@@ -109,6 +109,7 @@ def describe(bench: Bench, queries: QuerySet, setting: Setting) -> dict[str, Any
         "queries": {"name": queries.name, "digest": queries.digest},
         "graph": None if graph is None else graph.latents.digest,
         "rendering": model.rendering,
+        "device": str(model.device),
         "renderer": str(find_renderer(bench.benchmark)),
         "versions": library_versions() | {"commit": commit()},
     } | bench.remarks()

@@ -24,9 +24,8 @@ def make_trajectories(
             normalised; they learn it from the corpus, as in the published code.
     """
     require_latents_of(latents, corpus, model)
+    learn_missing_scaling(model, corpus)
     actions = raw_actions(corpus)
-    if model.action_mean is None:
-        model.learn_scaling(actions)
     return Trajectories(
         np.asarray(latents.z),
         model.normalise(actions),
@@ -37,6 +36,15 @@ def make_trajectories(
             "latents": latents.digest,
         },
     )
+
+
+def learn_missing_scaling(model: FrozenModel, corpus: Corpus) -> None:
+    """Tell a model that does not know it how the corpus' actions are spread.
+
+    Released models do not; the published code takes it from the corpus too.
+    """
+    if model.action_mean is None:
+        model.learn_scaling(raw_actions(corpus))
 
 
 def raw_actions(corpus: Corpus) -> NDArray[np.float32]:

@@ -1,0 +1,76 @@
+"""What planning needs before it starts, made once: a graph, queries."""
+
+from pathlib import Path
+
+from metro.display import progress_bar
+from metro.evaluation.benchmark import Benchmark
+from metro.evaluation.queries import QuerySet, load_queries, save_queries
+from metro.graph import FrameGraph, build_graph
+from metro.integrations.corpora import Corpus
+from metro.integrations.encoding import encode_corpus
+from metro.integrations.models.frozen import FrozenModel
+from metro.integrations.querying import draw_queries
+from metro.neighbours import find_neighbours
+from metro.pricing import PricingCurve
+from metro.storage import load, save
+
+
+def prepare_graph(
+    corpus: Corpus,
+    model: FrozenModel,
+    path: Path,
+    *,
+    waypoint_budget: int,
+    device: str | None = None,
+) -> FrameGraph:
+    """Return the graph at ``path``; make it if it is not there or of something else.
+
+    Latents are beside it. Interrupted, the same call goes on.
+    """
+    wanted = {"model": model.digest, "corpus": corpus.digest}
+    if path.exists():
+        graph: FrameGraph = load(path)
+        made = graph.latents.provenance
+        if {name: made[name]["digest"] for name in wanted} == wanted:
+            return graph
+    with progress_bar("Encoding") as progress:
+        latents = encode_corpus(
+            corpus,
+            model,
+            path.with_suffix(".latents"),
+            device=device,
+            progress=progress,
+            force=True,
+        ).latents
+    with progress_bar("Neighbour table") as progress:
+        table = find_neighbours(latents, progress=progress)
+    graph = build_graph(latents, table, PricingCurve.fit(latents, waypoint_budget))
+    save(graph, path, force=True)
+    return graph
+
+
+def prepare_queries(
+    benchmark: Benchmark,
+    corpus: Corpus,
+    path: Path,
+    *,
+    goal_distance: int,
+    count: int,
+    seed: int,
+) -> QuerySet:
+    """Return the queries at ``path``; draw them if they are not there or of others."""
+    if path.exists():
+        found = load_queries(path)
+        if found.corpus == corpus.digest:
+            return found
+    with progress_bar("Looking at queries") as progress:
+        drawn = draw_queries(
+            benchmark,
+            corpus,
+            goal_distance=goal_distance,
+            count=count,
+            seed=seed,
+            progress=progress,
+        )
+    save_queries(drawn, path, corpus=corpus.digest)
+    return load_queries(path)

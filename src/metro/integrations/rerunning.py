@@ -1,0 +1,155 @@
+"""``metro rerun``: the paper's cells with a model and recordings that are at hand."""
+
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from pathlib import Path
+
+from metro.errors import BenchmarkError
+from metro.evaluation.benchmark import Benchmark, benchmarks_folder, load_benchmark
+from metro.evaluation.paper import PaperCell, load_paper_cells
+from metro.evaluation.queries import QuerySet, load_queries
+from metro.evaluation.records import HIERARCHICAL_METHODS, Setting
+from metro.integrations.bench import BenchSource
+from metro.integrations.campaign import run_campaign
+from metro.integrations.corpora import Corpus, open_corpus
+from metro.integrations.evaluating import Progress
+from metro.integrations.models.loading import load_model
+from metro.integrations.preparing import prepare_graph, prepare_queries
+
+_COUNT, _DRAW_SEED = 50, 0
+_MICRO_BLOCKS, _MACRO_STEPS = 2, 2
+Bar = Callable[[str], AbstractContextManager[Progress]]
+
+
+@dataclass(frozen=True)
+class Rerun:
+    """What to run.
+
+    Attributes:
+        source: World, recording and model; the graph is made here.
+        folder: For latents, graph, queries and rows.
+        goal_distances: d, frames.
+        planner_seeds: Of the micro planner.
+        first: Only so many queries; None: all fifty.
+        batch: Queries planned together.
+        workers: Processes.
+    """
+
+    source: BenchSource
+    folder: Path
+    goal_distances: Sequence[int] = (25, 50, 75)
+    planner_seeds: Sequence[int] = (7, 8, 9)
+    first: int | None = None
+    batch: int = 25
+    workers: int = 1
+
+    @property
+    def rows(self) -> Path:
+        """Where rows are appended to."""
+        return self.folder / "rows.jsonl"
+
+
+def rerun(asked: Rerun, bar: Bar) -> list[PaperCell]:
+    """Encode, build the graph, and plan every cell of the paper; return the cells.
+
+    What is in the folder already is not made again.
+
+    Args:
+        asked: What to run.
+        bar: Draws the progress of one distance, given a title.
+
+    Raises:
+        BenchmarkError: If the paper has no cell for this model.
+    """
+    benchmark = load_benchmark(asked.source.benchmark)
+    model = load_model(asked.source.model, trust_pickle=asked.source.trust_pickle)
+    cells = [
+        cell
+        for cell in load_paper_cells()
+        if (cell.benchmark, cell.family) == (benchmark.name, model.family)
+        and cell.goal_distance in asked.goal_distances
+    ]
+    chosen = {
+        distance: _settings(cells, distance, asked) for distance in asked.goal_distances
+    }
+    if not any(chosen.values()):
+        raise BenchmarkError(
+            f"The paper has no cell of {model.family} on {benchmark.name} at d = "
+            f"{', '.join(map(str, asked.goal_distances))}."
+        )
+    asked.folder.mkdir(parents=True, exist_ok=True)
+    graph = asked.folder / f"{benchmark.name}-{model.family}.metro"
+    with open_corpus(asked.source.corpus) as corpus:
+        corpus.require(benchmark)
+        budget = max(cell.waypoint_budget or 1 for cell in cells)
+        prepare_graph(
+            corpus, model, graph, waypoint_budget=budget, device=asked.source.device
+        )
+        queries = {
+            distance: _queries(benchmark, corpus, distance, asked)
+            for distance, settings in chosen.items()
+            if settings
+        }
+    source = asked.source.with_graph(graph)
+    for distance, found in queries.items():
+        with bar(f"d = {distance}, {len(chosen[distance])} runs") as progress:
+            run_campaign(
+                source,
+                chosen[distance],
+                found,
+                asked.rows,
+                batch=asked.batch,
+                workers=asked.workers,
+                progress=progress,
+            )
+    return cells
+
+
+def _settings(cells: Iterable[PaperCell], distance: int, asked: Rerun) -> list[Setting]:
+    """Return a setting for each (method, h, H) and seed, at its longest T.
+
+    Smaller budgets are read off the same run. Cells whose h the paper does not tell
+    cannot be run; hierarchical ones need a macro model.
+    """
+    longest: dict[tuple[str, int, int | None], int] = {}
+    for cell in cells:
+        if cell.goal_distance != distance:
+            continue
+        blocks = cell.plan_blocks
+        if cell.method in HIERARCHICAL_METHODS:
+            blocks = None if asked.source.macro is None else _MICRO_BLOCKS
+        if blocks is not None:
+            key = (cell.method, blocks, cell.waypoint_budget)
+            longest[key] = max(longest.get(key, 0), cell.step_budget)
+    return [
+        Setting(
+            method,
+            blocks,
+            budget,
+            steps,
+            seed,
+            _MACRO_STEPS if method in HIERARCHICAL_METHODS else None,
+        )
+        for (method, blocks, budget), steps in longest.items()
+        for seed in asked.planner_seeds
+    ]
+
+
+def _queries(
+    benchmark: Benchmark, corpus: Corpus, distance: int, asked: Rerun
+) -> QuerySet:
+    """Return the benchmark's own queries if they are of this corpus, else new ones."""
+    name = f"{benchmark.name}-d{distance}.csv"
+    own = benchmarks_folder() / "queries" / name
+    found = load_queries(own) if own.exists() else None
+    if found is None or found.corpus != corpus.digest:
+        found = prepare_queries(
+            benchmark,
+            corpus,
+            asked.folder / name,
+            goal_distance=distance,
+            count=_COUNT,
+            seed=_DRAW_SEED,
+        )
+    return found if asked.first is None else found.first(asked.first)

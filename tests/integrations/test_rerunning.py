@@ -1,0 +1,76 @@
+"""The paper's cells with a model and a recording of one's own, by one command."""
+
+import json
+
+import numpy as np
+import pytest
+from typer.testing import CliRunner
+
+from metro.cli import app
+from metro.errors import BenchmarkError
+from metro.evaluation.benchmark import load_benchmark
+from metro.evaluation.records import read_rows
+from metro.integrations.bench import BenchSource
+from metro.integrations.corpora import open_corpus
+from metro.integrations.models.loading import load_model
+from metro.integrations.models.weights import save_model
+from metro.integrations.recording.record import record
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    """Forty episodes, and a model that does not know its actions, as released ones."""
+    folder = tmp_path_factory.mktemp("rerun")
+    model = load_model("lewm-small-tworoom")
+    model.action_mean = model.action_std = None
+    save_model(model, folder / "model.safetensors")
+    record(
+        load_benchmark("tworoom"),
+        folder / "mine.h5",
+        episodes=40,
+        seed=11,
+        image_size=model.image_size,
+    )
+    return folder
+
+
+def run(folder, *extra):
+    """Return what the verb prints, as JSON."""
+    given = ["--corpus", folder / "mine.h5", "--model", folder / "model.safetensors"]
+    given += ["-o", folder / "out", "--first", 2, "--planner-seed", 7, "--json"]
+    arguments = ["rerun", "tworoom", *map(str, given), *extra]
+    ran = CliRunner().invoke(app, arguments, catch_exceptions=False)
+    assert ran.exit_code == 0, ran.output
+    return json.loads(ran.stdout)
+
+
+def test_every_cell_of_the_paper_is_run(folder):
+    """Both figures of every cell, from one run each; the second time nothing is run."""
+    told = run(folder, "--goal-distance", "25")
+    assert {cell["paper"]["method"] for cell in told} == {"metro", "flat"}
+    assert all(cell["ours"]["runs"] == 2 for cell in told)
+    assert all(cell["ours"]["is_same_cell"] for cell in told)
+    rows = read_rows(folder / "out" / "rows.jsonl")
+    cells = {(cell["paper"]["plan_blocks"], cell["paper"]["waypoint_budget"])
+             for cell in told}  # fmt: skip
+    assert len(rows) == 2 * len(cells)
+    assert {row["device"] for row in rows} == {"cpu"}
+    assert (folder / "out" / "tworoom-d25.csv").exists()  # queries of this recording
+    assert run(folder, "--goal-distance", "25") == told
+    assert read_rows(folder / "out" / "rows.jsonl") == rows
+
+
+def test_a_model_learns_how_actions_are_spread(folder):
+    """From the recording, where it does not know."""
+    source = BenchSource(
+        "tworoom", str(folder / "mine.h5"), str(folder / "model.safetensors")
+    )
+    with source.open() as bench, open_corpus(folder / "mine.h5") as corpus:
+        actions = corpus.column("action")
+        known = actions[~np.isnan(actions).any(axis=1)]
+        np.testing.assert_allclose(bench.model.action_mean, known.mean(0), atol=1e-5)
+
+
+def test_a_distance_that_the_paper_does_not_have(folder):
+    with pytest.raises(BenchmarkError, match="no cell of lewm on tworoom at d = 30"):
+        run(folder, "--goal-distance", "30")
