@@ -190,13 +190,15 @@ def test_the_best_cell():
 
 
 def test_a_pilot_does_not_win():
-    """A cell with fewer runs than others is not chosen, and that is said."""
+    """A cell with fewer queries than others is not chosen, and that is said."""
     pilot = runs({7: [10]}, "metro", plan_blocks=2)
     cells = make_cells(METRO + pilot)
     assert best_cell(cells, 300).plan_blocks == 1
     assert {point.cell.plan_blocks for point in front(cells)} == {1}
-    told = "Note: not chosen from, for they have less than 8 runs: metro, h = 2, H = 8."
+    told = "Note: not chosen from, for they have less than 4 queries: metro, h = 2"
     assert told in results_markdown(Material(METRO + pilot))
+    one_seed = runs({7: [10, 10, 10, 10]}, "metro", plan_blocks=2)
+    assert best_cell(make_cells(METRO + one_seed), 300).plan_blocks == 2
 
 
 def test_seconds_follow_the_frames_acted():

@@ -79,6 +79,11 @@ class Cell:
         parts = [f"{name} = {value}" for name, value in named if value is not None]
         return ", ".join([self.method, *parts])
 
+    @cached_property
+    def num_queries(self) -> int:
+        """Queries that were asked, whatever the number of seeds."""
+        return len({outcome.query for outcome in self.outcomes})
+
     @property
     def seeds(self) -> list[int]:
         """Planner seeds of the runs, ``[n]``."""
@@ -137,12 +142,12 @@ class Cell:
 
 
 def fullest(cells: Sequence[Cell]) -> list[Cell]:
-    """Return the cells with the most runs.
+    """Return the cells that were asked the most queries, with one seed or several.
 
     A pilot of five queries, or a run that was interrupted, is not to win by luck.
     """
-    most = max((len(cell.outcomes) for cell in cells), default=0)
-    return [cell for cell in cells if len(cell.outcomes) == most]
+    most = max((cell.num_queries for cell in cells), default=0)
+    return [cell for cell in cells if cell.num_queries == most]
 
 
 def best_cell(cells: Iterable[Cell], step_budget: int) -> Cell | None:

@@ -62,10 +62,10 @@ _READING = (
     "seeds share queries. mean ± std is over planner seeds, as in the "
     "paper. Open starts leaves out queries whose start already meets the goal. Where "
     "h or H has several values the best is told, chosen on the same queries, as in "
-    "the paper; that flatters whoever has more values. Cells with fewer runs than "
-    "others of their method are not chosen from. best T is the smallest T with "
-    "metro's success at the longest T. The paper's figures are of its models and "
-    "recordings, ours of those named here."
+    "the paper; that flatters whoever has more values. Cells with fewer queries than "
+    "others of their method are not chosen from; those with fewer seeds are. best T is "
+    "the smallest T with metro's success at the longest T. The paper's figures are of "
+    "its models and recordings, ours of those named here."
 )
 _PAIRING = (
     "Paired: only queries and seeds that both have. The interval of a difference is a "
@@ -230,8 +230,8 @@ def _notes(cells: Sequence[Cell]) -> list[str]:
         left = [cell.name for cell in some if cell not in full]
         if left:
             notes.append(
-                f"not chosen from, for they have less than {len(full[0].outcomes)} "
-                f"runs: {'; '.join(left)}"
+                f"not chosen from, for they have less than {full[0].num_queries} "
+                f"queries: {'; '.join(left)}"
             )
     graphs = sorted({cell.graph[:12] for cell in cells if cell.graph})
     if len(graphs) > 1:
