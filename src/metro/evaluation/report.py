@@ -174,7 +174,7 @@ def _differences() -> str:
 
 
 def _shown(pictures: Sequence[Shown]) -> list[Block]:
-    page: list[Block] = [Heading("Routes in recorded pixels")]
+    page: list[Block] = [Heading("Routes and sub-goals in pixels")]
     if not pictures:
         return [*page, Text(_NO_PICTURES)]
     for shown in pictures:
