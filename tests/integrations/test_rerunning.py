@@ -7,12 +7,13 @@ import pytest
 from typer.testing import CliRunner
 
 from metro.cli import app
-from metro.errors import BenchmarkError
+from metro.errors import BenchmarkError, ModelError
 from metro.evaluation.benchmark import load_benchmark
 from metro.evaluation.records import read_rows
 from metro.integrations.bench import BenchSource
 from metro.integrations.corpora import open_corpus
 from metro.integrations.models.loading import load_model
+from metro.integrations.models.speed import choose_device
 from metro.integrations.models.weights import save_model
 from metro.integrations.recording.record import record
 
@@ -51,8 +52,8 @@ def test_every_cell_of_the_paper_is_run(folder):
     assert all(cell["ours"]["runs"] == 2 for cell in told)
     assert all(cell["ours"]["is_same_cell"] for cell in told)
     rows = read_rows(folder / "out" / "rows.jsonl")
-    cells = {(cell["paper"]["plan_blocks"], cell["paper"]["waypoint_budget"])
-             for cell in told}  # fmt: skip
+    papers = [cell["paper"] for cell in told]
+    cells = {(paper["plan_blocks"], paper["waypoint_budget"]) for paper in papers}
     assert len(rows) == 2 * len(cells)
     assert {row["device"] for row in rows} == {"cpu"}
     assert (folder / "out" / "tworoom-d25.csv").exists()  # queries of this recording
@@ -74,3 +75,8 @@ def test_a_model_learns_how_actions_are_spread(folder):
 def test_a_distance_that_the_paper_does_not_have(folder):
     with pytest.raises(BenchmarkError, match="no cell of lewm on tworoom at d = 30"):
         run(folder, "--goal-distance", "30")
+
+
+def test_a_device_that_is_not_there():
+    with pytest.raises(ModelError, match="There is no device 'gpu9' here: "):
+        choose_device("gpu9")

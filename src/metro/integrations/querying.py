@@ -20,7 +20,7 @@ from metro.integrations.worlds import open_world
 from metro.storage import load
 from metro.types import Progress, World
 
-_MICRO_BLOCKS = 2
+MICRO_BLOCKS = 2
 """Blocks that the micro level of the hierarchical methods plans."""
 
 
@@ -105,12 +105,12 @@ def choose_settings(  # noqa: PLR0913  (one argument a setting, as the verb has 
     The hierarchical methods plan 2 blocks, and refuse others; staged needs 2 macro
     steps.
     """
-    usual = [_MICRO_BLOCKS] if method in HIERARCHICAL_METHODS else [1]
+    usual = [MICRO_BLOCKS] if method in HIERARCHICAL_METHODS else [1]
     plan_blocks = usual if plan_blocks is None else plan_blocks
     if method in HIERARCHICAL_METHODS:
         if list(plan_blocks) != usual:
             raise BenchmarkError(
-                f"{method} plans {_MICRO_BLOCKS} blocks, as its authors do: leave out "
+                f"{method} plans {MICRO_BLOCKS} blocks, as its authors do: leave out "
                 f"--plan-blocks, got {plan_blocks[0]}."
             )
         macro_steps = STAGES if method == "hi-lewm-c-staged" else macro_steps

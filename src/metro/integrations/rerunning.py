@@ -16,9 +16,10 @@ from metro.integrations.corpora import Corpus, open_corpus
 from metro.integrations.evaluating import Progress
 from metro.integrations.models.loading import load_model
 from metro.integrations.preparing import prepare_graph, prepare_queries
+from metro.integrations.querying import MICRO_BLOCKS
 
 _COUNT, _DRAW_SEED = 50, 0
-_MICRO_BLOCKS, _MACRO_STEPS = 2, 2
+_MACRO_STEPS = 2
 Bar = Callable[[str], AbstractContextManager[Progress]]
 
 
@@ -118,7 +119,7 @@ def _settings(cells: Iterable[PaperCell], distance: int, asked: Rerun) -> list[S
             continue
         blocks = cell.plan_blocks
         if cell.method in HIERARCHICAL_METHODS:
-            blocks = None if asked.source.macro is None else _MICRO_BLOCKS
+            blocks = None if asked.source.macro is None else MICRO_BLOCKS
         if blocks is not None:
             key = (cell.method, blocks, cell.waypoint_budget)
             longest[key] = max(longest.get(key, 0), cell.step_budget)

@@ -5,6 +5,7 @@ import time
 import torch
 from torch.utils.flop_counter import FlopCounterMode
 
+from metro.errors import ModelError
 from metro.integrations.models.frozen import FrozenModel
 
 _EDGE = 1024
@@ -12,8 +13,17 @@ _REPEATS = 5
 
 
 def choose_device(device: str | None) -> str:
-    """Return ``device``, or a GPU if there is one, else the CPU."""
+    """Return ``device``, or a GPU if there is one, else the CPU.
+
+    Raises:
+        ModelError: If torch cannot use ``device`` here.
+    """
     if device is not None:
+        try:
+            torch.empty(1, device=device)
+        except (RuntimeError, AssertionError, NotImplementedError) as error:
+            reason = str(error).splitlines()[0]
+            raise ModelError(f"There is no device {device!r} here: {reason}") from error
         return device
     if torch.cuda.is_available():
         return "cuda"
