@@ -77,6 +77,13 @@ def test_a_distance_that_the_paper_does_not_have(folder):
         run(folder, "--goal-distance", "30")
 
 
+def test_a_file_where_a_folder_should_be(folder):
+    (folder / "rows").write_text("mine")
+    with pytest.raises(BenchmarkError, match="rows is a file. Give a folder"):
+        run(folder, "-o", str(folder / "rows"))
+    assert (folder / "rows").read_text() == "mine"
+
+
 def test_a_device_that_is_not_there():
     with pytest.raises(ModelError, match="There is no device 'gpu9' here: "):
         choose_device("gpu9")

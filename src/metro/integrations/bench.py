@@ -19,6 +19,7 @@ from metro.evaluation.records import (
     Setting,
 )
 from metro.graph import FrameGraph, build_graph
+from metro.integrations.action_scaling import learn_missing_scaling
 from metro.integrations.corpora import Corpus, open_corpus
 from metro.integrations.encoding import require_fitting
 from metro.integrations.macro.frozen import MacroModel
@@ -28,7 +29,6 @@ from metro.integrations.macro.hierarchy import (
     require_macro,
 )
 from metro.integrations.macro.settings import hierarchy_settings
-from metro.integrations.macro.sources import learn_missing_scaling
 from metro.integrations.macro.weights import load_macro
 from metro.integrations.models.frozen import FrozenModel
 from metro.integrations.models.loading import load_model

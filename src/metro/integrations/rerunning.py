@@ -61,8 +61,11 @@ def rerun(asked: Rerun, bar: Bar) -> list[PaperCell]:
         bar: Draws the progress of one distance, given a title.
 
     Raises:
-        BenchmarkError: If the paper has no cell for this model.
+        BenchmarkError: If the folder is a file, or the paper has no cell for this
+            model.
     """
+    if asked.folder.is_file():
+        raise BenchmarkError(f"{asked.folder} is a file. Give a folder for the rerun.")
     benchmark = load_benchmark(asked.source.benchmark)
     model = load_model(asked.source.model, trust_pickle=asked.source.trust_pickle)
     cells = [

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from metro.errors import ModelError
+from metro.integrations.action_scaling import raw_actions
 from metro.integrations.cem import make_stream
 from metro.integrations.corpora import Corpus
 from metro.integrations.encoding import require_fitting
@@ -18,7 +19,6 @@ from metro.integrations.macro.frozen import MacroModel
 from metro.integrations.macro.guides import HierarchicalGuide, StagedGuide
 from metro.integrations.macro.settings import HierarchySettings
 from metro.integrations.macro.solver import BankCEM, LatentCEM, MacroSolver
-from metro.integrations.macro.sources import raw_actions
 from metro.integrations.models.frozen import FrozenModel
 from metro.types import Vector
 

@@ -3,9 +3,9 @@
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from metro.errors import ModelError
+from metro.integrations.action_scaling import learn_missing_scaling, raw_actions
 from metro.integrations.corpora import Corpus
 from metro.integrations.macro.windows import Trajectories
 from metro.integrations.models.frozen import FrozenModel
@@ -36,21 +36,6 @@ def make_trajectories(
             "latents": latents.digest,
         },
     )
-
-
-def learn_missing_scaling(model: FrozenModel, corpus: Corpus) -> None:
-    """Tell a model that does not know it how the corpus' actions are spread.
-
-    Released models do not; the published code takes it from the corpus too.
-    """
-    if model.action_mean is None:
-        model.learn_scaling(raw_actions(corpus))
-
-
-def raw_actions(corpus: Corpus) -> NDArray[np.float32]:
-    """Return the recorded actions ``[N, A]``, NaN where there is none."""
-    actions = np.asarray(corpus.column("action"), dtype=np.float32)
-    return actions.reshape(len(actions), -1)
 
 
 def require_latents_of(latents: Latents, corpus: Corpus, model: FrozenModel) -> None:
