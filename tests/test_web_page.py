@@ -95,6 +95,16 @@ def test_every_anchor_leads_somewhere(browser):
     assert {"overview", "studies", "what-differs-from-the-paper"} <= set(links)
 
 
+def test_the_overview_is_seen_whole_on_a_laptop(browser):
+    """Its tables need no scrolling at 1280 pixels."""
+    browser.look(1280)
+    shown, wide = browser.evaluate(
+        "(t => [t.clientWidth, t.scrollWidth])("
+        "document.querySelector('#overview ~ .table'))"
+    )
+    assert wide <= shown
+
+
 @pytest.mark.parametrize(("width", "dark"), LOOKS)
 def test_nothing_sticks_out(browser, width, dark):
     """On a desktop and on a phone, all parts open: boxes scroll, the page does not."""
