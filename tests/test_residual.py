@@ -179,6 +179,7 @@ def make_row(number, residual, **changes):
         "model": {"name": "lewm-small-state-pusht", "digest": "m"},
         "corpus": {"name": "pusht.h5", "digest": "c"},
         "method": "hi-lewm-c",
+        "setting": {"macro_steps": 1, "step_budget": 30},
         "budget": "small",
         "seed": 0,
         "latent": {"digest": f"{number}"},
@@ -191,8 +192,8 @@ def make_row(number, residual, **changes):
 ROWS = [
     *(make_row(n, r) for n, r in enumerate([1.0, 2.0, 3.0, 4.0, 5.0])),
     *(make_row(n, r - 0.1, budget="large") for n, r in enumerate([1.0, 2.0])),
-    make_row(0, 0.001, method="recorded"),
-    make_row(9, None, method="recorded", error="RuntimeError: no GL"),
+    make_row(0, 0.001, method="recorded", setting=None),
+    make_row(9, None, method="recorded", setting=None, error="RuntimeError: no GL"),
 ]
 
 
@@ -203,6 +204,24 @@ def test_cells_tell_median_quartiles_and_what_failed():
     assert small.relative == 6.0
     assert (large.num_latents, large.median) == (2, pytest.approx(1.4))
     assert (recorded.num_latents, recorded.num_errors) == (1, 1)
+
+
+def test_runs_with_other_settings_are_other_cells():
+    """Two macro steps are not pooled with one, nor metro's H with another."""
+    two = {"macro_steps": 2, "step_budget": 30}
+    ways = [{"plan_blocks": 1, "waypoint_budget": budget} for budget in (8, 18)]
+    more = [make_row(n, 9.0, setting=two) for n in range(2)]
+    more += [make_row(0, 0.1, method="metro", setting=way) for way in ways]
+    cells = summarise_residuals(ROWS + more)
+    told = [(cell.method, cell.planner, cell.num_latents) for cell in cells]
+    assert told == [
+        ("recorded", "", 1),
+        ("metro", "h = 1, H = 18", 1),
+        ("metro", "h = 1, H = 8", 1),
+        ("hi-lewm-c", "h_h = 1", 5),
+        ("hi-lewm-c", "h_h = 1", 2),
+        ("hi-lewm-c", "h_h = 2", 2),
+    ]
 
 
 def test_the_study_compares_budgets_on_the_same_latents():

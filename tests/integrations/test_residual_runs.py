@@ -11,7 +11,7 @@ from metro import PricingCurve, build_graph, find_neighbours, save
 from metro.cli import app
 from metro.errors import BenchmarkError, LatentsError, MetroError, ModelError
 from metro.evaluation.benchmark import load_benchmark
-from metro.evaluation.queries import Query, QuerySet
+from metro.evaluation.queries import Query, QuerySet, save_queries
 from metro.evaluation.records import Setting, read_rows
 from metro.integrations.bench import BenchSource
 from metro.integrations.corpora import open_corpus
@@ -158,6 +158,21 @@ def test_metro_sub_goals_are_recorded_frames(source, sub_goals):
     for latent, (episode, *_) in zip(found.latents, found.where, strict=True):
         (frame, *_) = np.flatnonzero((latents.z == latent).all(axis=1))
         assert latents.episode_of(frame) != episode
+
+
+def test_runs_are_planned_as_asked(source, tmp_path):
+    """h and H of metro are those that evaluations are run with."""
+    graph = source.latents.parent / "a.metro"
+    bench = BenchSource("tworoom", source.corpus, source.model, graph)
+    queries = tmp_path / "queries.csv"
+    with open_corpus(source.corpus) as corpus:
+        save_queries(
+            QuerySet((Query(0, 0, 40),), "one", ""), queries, corpus=corpus.digest
+        )
+    asked = Asked("metro", 1, 0, 40, 1, tmp_path, 20, queries, 2, 6)
+    found = find_targets(source, bench, asked)
+    setting = found.told["setting"]
+    assert (setting["plan_blocks"], setting["waypoint_budget"]) == (2, 6)
 
 
 def test_random_latents_have_the_corpus_moments(source):

@@ -19,6 +19,14 @@ Graph = Annotated[
     Path | None,
     typer.Option(help="For metro and committed: made by metro build, of any H."),
 ]
+MacroSteps = Annotated[int, typer.Option(help="h_h of the hi-lewm methods.")]
+PlanBlocks = Annotated[
+    int | None,
+    typer.Option(help="h, blocks of a micro plan; 1 if not given, 2 for hi-lewm."),
+]
+WaypointBudget = Annotated[
+    int | None, typer.Option(help="H, frames; the graph's if not given.")
+]
 Distance = Annotated[int, typer.Option(help="d, frames to the goal.")]
 StepBudget = Annotated[
     int | None, typer.Option(help="T, environment steps; 2 d if not given.")
@@ -98,19 +106,14 @@ def evaluate(
         str | None,
         typer.Option(help="For the hi-lewm methods: made by metro train-macro."),
     ] = None,
-    macro_steps: Annotated[int, typer.Option(help="h_h of the hi-lewm methods.")] = 1,
+    macro_steps: MacroSteps = 1,
     option: Annotated[
         str | None,
         typer.Option(help="hi-lewm: box; hi-lewm-c and -staged: leave-one-out."),
     ] = None,
     goal_distance: Distance = 25,
-    plan_blocks: Annotated[
-        int | None,
-        typer.Option(help="h, blocks of a micro plan; 1 if not given, 2 for hi-lewm."),
-    ] = None,
-    waypoint_budget: Annotated[
-        int | None, typer.Option(help="H, frames; the graph's if not given.")
-    ] = None,
+    plan_blocks: PlanBlocks = None,
+    waypoint_budget: WaypointBudget = None,
     step_budget: StepBudget = None,
     planner_seed: Annotated[
         list[int] | None, typer.Option(help="Of the micro planner; may be repeated.")

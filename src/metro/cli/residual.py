@@ -8,11 +8,14 @@ import typer
 from metro.cli.evaluation import (
     Distance,
     Graph,
+    MacroSteps,
     Model,
+    PlanBlocks,
     QueryPath,
     Recording,
     RowsPath,
     StepBudget,
+    WaypointBudget,
     Workers,
 )
 from metro.cli.running import AsJson, app, print_json, require_worlds
@@ -45,6 +48,9 @@ def residual(
         str | None,
         typer.Option(help="For the hi-lewm methods: made by metro train-macro."),
     ] = None,
+    macro_steps: MacroSteps = 1,
+    plan_blocks: PlanBlocks = None,
+    waypoint_budget: WaypointBudget = None,
     goal_distance: Distance = 75,
     num_queries: Annotated[
         int, typer.Option(help="Runs that sub-goals are taken from.")
@@ -87,6 +93,9 @@ def residual(
         sub_goals,
         step_budget,
         query_file,
+        plan_blocks,
+        waypoint_budget,
+        macro_steps,
     )
     with progress_bar(f"Running {method}") as progress:
         targets = find_targets(source, bench, asked, progress=progress)

@@ -11,8 +11,8 @@ from metro.evaluation.plots import COLOURS, pyplot, to_png
 from metro.evaluation.studies.study import Row, Section, Study
 
 COLUMNS = (
-    *("benchmark", "model", "method", "budget", "n", "median", "quartiles"),
-    *("/ frame gap", "/ cross gap", "nearest frame"),
+    *("benchmark", "model", "method", "planner", "budget", "n", "median"),
+    *("quartiles", "/ frame gap", "/ cross gap", "nearest frame"),
 )
 
 PAPER = {
@@ -37,6 +37,7 @@ class ResidualCell:
         benchmark: Such as ``pusht``.
         model: Its name.
         method: Where the latents are from.
+        planner: What the runs were planned with, in words; empty for a control.
         budget: Of the search.
         num_latents: n, those whose world failed left out.
         num_errors: Those.
@@ -51,6 +52,7 @@ class ResidualCell:
     benchmark: str
     model: str
     method: str
+    planner: str
     budget: str
     num_latents: int
     num_errors: int
@@ -77,6 +79,7 @@ class ResidualCell:
             self.benchmark,
             self.model,
             self.method,
+            self.planner or "-",
             self.budget,
             f"{self.num_latents}{failed}",
             f"{self.median:.3f}",
@@ -88,10 +91,10 @@ class ResidualCell:
 
 
 def summarise_residuals(rows: Sequence[Row]) -> list[ResidualCell]:
-    """Return a cell for every benchmark, model, method and budget that has a value."""
-    groups: dict[tuple[Any, ...], list[Row]] = {}
+    """Return a cell for every benchmark, model, planner and budget that has a value."""
+    groups: dict[tuple[str, ...], list[Row]] = {}
     for row in _unique(rows):
-        key = (row["benchmark"], row["model"]["name"], row["method"], row["budget"])
+        key = row["benchmark"], row["model"]["name"], *_source(row), row["budget"]
         groups.setdefault(key, []).append(row)
     cells = [_cell(key, groups[key]) for key in sorted(groups, key=_order)]
     return [cell for cell in cells if cell.num_latents]
@@ -127,9 +130,9 @@ def draw_residuals(rows: Sequence[Row], benchmark: str) -> bytes:
         for row in _unique(rows)
         if row["benchmark"] == benchmark and row["residual"] is not None
     ]
-    groups: dict[tuple[str, str], list[float]] = {}
+    groups: dict[tuple[str, ...], list[float]] = {}
     for row in kept:
-        values = groups.setdefault((row["method"], row["budget"]), [])
+        values = groups.setdefault((*_source(row), row["budget"]), [])
         values.append(row["residual"] / row["gaps"]["consecutive"])
     names = sorted(groups, key=lambda name: _order(("", "", *name)))
     figure, axes = pyplot().subplots(figsize=(7.2, 3.6), layout="constrained")
@@ -147,9 +150,10 @@ def draw_residuals(rows: Sequence[Row], benchmark: str) -> bytes:
     for place, name in zip(places, names, strict=True):
         values = sorted(groups[name])
         jitter = 0.36 * ((np.arange(len(values)) * 0.618) % 1 - 0.5)
-        colour = COLOURS[_BUDGETS.index(name[1])]
+        colour = COLOURS[_BUDGETS.index(name[-1])]
         axes.scatter(place + jitter, values, s=12, color=colour, alpha=0.7, zorder=3)
-    axes.set_xticks(places, [f"{method}\n{budget}" for method, budget in names])
+    axes.set_xticks(places, ["\n".join(filter(None, name)) for name in names])
+    axes.tick_params(axis="x", labelsize=7)
     axes.set_ylabel("r(z) / gap of consecutive frames")
     axes.set_ylim(bottom=0)
     return to_png(figure)
@@ -159,9 +163,10 @@ def _unique(rows: Sequence[Row]) -> list[Row]:
     """Return one row an answer, in an order that is the rows' own."""
     kept: dict[tuple[Any, ...], Row] = {}
     for row in rows:
-        names = ("benchmark", "method", "budget", "seed")
+        names = ("benchmark", "budget", "seed")
         key = (
             *(row[name] for name in names),
+            *_source(row),
             row["model"]["digest"],
             row["corpus"]["digest"],
             row["latent"]["digest"],
@@ -170,22 +175,33 @@ def _unique(rows: Sequence[Row]) -> list[Row]:
     return [kept[key] for key in sorted(kept, key=str)]
 
 
-def _order(key: tuple[Any, ...]) -> tuple[Any, ...]:
-    benchmark, model, method, budget = key
-    return benchmark, model, _METHODS.index(method), _BUDGETS.index(budget)
+def _source(row: Row) -> tuple[str, str]:
+    """Return the method, and what its runs were planned with, in words."""
+    setting, method = row["setting"], str(row["method"])
+    if not setting:
+        return method, ""
+    if setting.get("macro_steps") is not None:
+        return method, f"h_h = {setting['macro_steps']}"
+    return method, f"h = {setting['plan_blocks']}, H = {setting['waypoint_budget']}"
 
 
-def _cell(key: tuple[Any, ...], rows: Sequence[Row]) -> ResidualCell:
+def _order(key: tuple[str, ...]) -> tuple[Any, ...]:
+    benchmark, model, method, planner, budget = key
+    return benchmark, model, _METHODS.index(method), planner, _BUDGETS.index(budget)
+
+
+def _cell(key: tuple[str, ...], rows: Sequence[Row]) -> ResidualCell:
     found = [row["residual"] for row in rows if row["residual"] is not None]
     lower, median, upper = (
         np.quantile(found, [0.25, 0.5, 0.75]) if found else [np.nan] * 3
     )
     gaps = rows[0]["gaps"]
-    benchmark, model, method, budget = key
+    benchmark, model, method, planner, budget = key
     return ResidualCell(
         benchmark,
         model,
         method,
+        planner,
         budget,
         num_latents=len(found),
         num_errors=len(rows) - len(found),
@@ -215,8 +231,8 @@ def _plateaus(rows: Sequence[Row], cells: Sequence[ResidualCell]) -> list[str]:
         same = [
             row
             for row in rows
-            if (row["benchmark"], row["model"]["name"], row["method"])
-            == (cell.benchmark, cell.model, cell.method)
+            if (row["benchmark"], row["model"]["name"], *_source(row))
+            == (cell.benchmark, cell.model, cell.method, cell.planner)
         ]
         large = {row["latent"]["digest"] for row in same if row["budget"] == "large"}
         both = [row for row in same if row["latent"]["digest"] in large]
@@ -233,7 +249,8 @@ def _plateau(small: ResidualCell, large: ResidualCell) -> str:
         else "above zero, after four times the renders"
     )
     return (
-        f"{large.benchmark}, {large.model}, {large.method}: the median of "
+        f"{large.benchmark}, {large.model}, {large.method}"
+        f"{f', {large.planner}' if large.planner else ''}: the median of "
         f"{large.num_latents} latents goes from {small.median:.3f} to "
         f"{large.median:.3f}, {verdict}."
     )

@@ -89,7 +89,7 @@ def _frames_below(
         return [_own_or_nearest(row) for row in rows]
     found = find_sub_goals(bench, asked)
     with bench.open() as opened:
-        budget = load(bench.graph).waypoint_budget
+        budget = asked.waypoint_budget or load(bench.graph).waypoint_budget
         frames = []
         for row in rows:
             told = row["latent"]

@@ -5,7 +5,7 @@ from pathlib import Path
 
 from metro.errors import BenchmarkError
 from metro.evaluation.queries import QuerySet
-from metro.evaluation.records import HIERARCHICAL_METHODS
+from metro.evaluation.records import GRAPH_METHODS, HIERARCHICAL_METHODS
 from metro.integrations.bench import BenchSource
 from metro.integrations.macro.hierarchy import require_macro
 from metro.integrations.models.loading import load_model
@@ -40,6 +40,10 @@ class Asked:
         folder: Keeps the sub-goals of runs.
         step_budget: T of the runs, environment steps; None: 2 d.
         queries: CSV by metro queries; None: the benchmark's.
+        plan_blocks: h of metro.
+        waypoint_budget: H of metro, frames, also where pictures show what it
+            retrieves beside others' sub-goals; None: the graph's.
+        macro_steps: h_h of the hi-lewm methods; staged has 2.
     """
 
     method: str
@@ -50,6 +54,9 @@ class Asked:
     folder: Path = Path("out/sub-goals")
     step_budget: int | None = None
     queries: Path | None = None
+    plan_blocks: int | None = None
+    waypoint_budget: int | None = None
+    macro_steps: int = 1
 
     def __post_init__(self) -> None:
         require_source(self.method)
@@ -85,12 +92,15 @@ def find_sub_goals(
     (setting,) = choose_settings(
         bench,
         asked.method,
-        plan_blocks=None,
-        waypoint_budgets=None,
+        plan_blocks=None if asked.plan_blocks is None else [asked.plan_blocks],
+        waypoint_budgets=[asked.waypoint_budget]
+        if asked.waypoint_budget is not None and asked.method in GRAPH_METHODS
+        else None,
         step_budget=2 * asked.goal_distance
         if asked.step_budget is None
         else asked.step_budget,
         planner_seeds=[_PLANNER_SEED],
+        macro_steps=asked.macro_steps,
     )
     queries = first_queries(bench.benchmark, asked)
     with bench.open() as opened:
