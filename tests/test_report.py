@@ -23,6 +23,7 @@ from metro.evaluation.headlines import headline_rows
 from metro.evaluation.key_figures import key_figures
 from metro.evaluation.material import Material, gather
 from metro.evaluation.outcomes import load_rows
+from metro.evaluation.overview import overview
 from metro.evaluation.paper import load_paper_cells, read_paper_cells
 from metro.evaluation.prose import prose_to_html, sections
 from metro.evaluation.report import results_markdown, write_report
@@ -201,6 +202,17 @@ def test_a_pilot_does_not_win():
     assert best_cell(make_cells(METRO + one_seed), 300).plan_blocks == 2
 
 
+def test_one_lucky_seed_does_not_win_against_three():
+    """Only seeds that all cells have are counted; of equals more runs are better."""
+    three = runs({7: [10, None], 8: [None, None], 9: [None, None]}, "metro")
+    lucky = runs({7: [10, None]}, "metro", plan_blocks=2, seconds={"plan": 0.1})
+    better = runs({7: [10, 20]}, "metro", plan_blocks=2)
+    other = runs({6: [10, 20]}, "metro", plan_blocks=2)
+    assert best_cell(make_cells(three + lucky), 300).plan_blocks == 1
+    assert best_cell(make_cells(three + better), 300).plan_blocks == 2
+    assert best_cell(make_cells(three + other), 300).plan_blocks == 2
+
+
 def test_seconds_follow_the_frames_acted():
     """The search is paid once, the rest in proportion to the frames."""
     cell = only(runs({7: [100, None]}, "metro"))
@@ -260,16 +272,35 @@ def test_arrival_leaves_solved_starts_out():
     assert (line.success, line.without_presolved) == (1, 1)
 
 
+def test_the_overview_tells_which_h_won_and_how_many_pairs_there_are():
+    """Eight pairs have no interval, twelve have one."""
+    (told,) = overview(by_task(make_cells(ROWS)), []).rows
+    assert told[5] == "37.5 [14, 69], n = 8, h = 3 of 3, 15"
+    assert told[7] == "+12.5 (8 pairs)"
+    twelve = {7: [50] * 9 + [None] * 3}
+    more = runs(twelve, "metro") + runs({7: [None] * 8 + [50] * 4}, plan_blocks=3)
+    (told,) = overview(by_task(make_cells(more)), []).rows
+    assert re.fullmatch(r"\+41\.7 \[[+-]\d+, \+\d+\], 12 pairs", told[7])
+
+
+def test_a_method_looks_the_same_in_every_plot():
+    """Whatever else is drawn; its options share its colour, in dashes."""
+    pytest.importorskip("matplotlib")
+    from metro.evaluation.plots import _PLACES, COLOURS, _look
+
+    looks = [_look(name)["color"] for name in _PLACES]
+    assert len(set(looks)) == len(_PLACES) <= len(COLOURS)
+    boxed = {"color": _look("hi-lewm")["color"], "linestyle": "dashed"}
+    assert _look("hi-lewm (box)") == boxed
+
+
 def test_success_by_tag():
-    """With the tag and without; no table without tags."""
+    """A column for each kind of query; no table without tags."""
     assert by_tag(make_cells(ROWS)) is None
     tagged = [row(0, frames=9, tags=["on_table"]), row(1), row(2)]
-    (line,) = by_tag(make_cells(tagged)).rows
-    assert line[2:] == (
-        "on_table",
-        "100.0 (21 to 100), n = 1",
-        "0.0 (0 to 66), n = 2",
-    )
+    table = by_tag(make_cells(tagged))
+    assert table.header[2:] == ("on_table", "untagged")
+    assert table.rows[0][2:] == ("100.0 (21 to 100), n = 1", "0.0 (0 to 66), n = 2")
 
 
 def test_a_page_does_not_depend_on_the_order_of_rows():

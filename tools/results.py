@@ -18,9 +18,9 @@ RESULTS = ROOT / "docs" / "results"
 TARGET = ROOT / "docs" / "results.md"
 README = ROOT / "README.md"
 BEGIN, END = "<!-- results: begin (tools/results.py) -->", "<!-- results: end -->"
-SHOWN = (0, 1, 2, 3, 5, 6, 7, 9)
-DISTANCE, METRO = 2, 3
-FAR = "75"
+SHOWN = (0, 2, 3, 5, 6, 7, 9)
+MODEL, DISTANCE, METRO = 1, 2, 3
+FAMILY, DISTANCES = "lewm", ("25", "50", "75")
 
 
 @cache
@@ -36,13 +36,15 @@ def render_page() -> str:
 
 
 def render_readme() -> str:
-    """Return the README with its table of the farthest goals written anew."""
+    """Return the README with its table of LeWM written anew."""
     tasks = by_task(make_cells(material().rows))
     whole = overview(tasks, load_paper_cells())
     rows = tuple(
         tuple(row[column] for column in SHOWN)
         for row in whole.rows
-        if row[METRO] != NOT_RUN and row[DISTANCE] == FAR
+        if row[METRO] != NOT_RUN
+        and row[DISTANCE] in DISTANCES
+        and row[MODEL].startswith(FAMILY)
     )
     header = tuple(whole.header[column] for column in SHOWN)
     table = to_markdown([Table(header, rows, whole.caption)])

@@ -151,16 +151,29 @@ def fullest(cells: Sequence[Cell]) -> list[Cell]:
 
 
 def best_cell(cells: Iterable[Cell], step_budget: int) -> Cell | None:
-    """Return the cell with the highest success within T; of equals the fastest.
+    """Return the cell with the highest success within T, on the seeds that all have.
 
-    Of the `fullest` only. None: no cell was run that long.
+    Of the `fullest` only; of equals the one with more runs, then the fastest. A lucky
+    seed alone is not to win against three. None: no cell was run that long.
     """
-    able = [cell for cell in cells if cell.step_budget >= step_budget]
+    able = fullest([cell for cell in cells if cell.step_budget >= step_budget])
+    seeds = [set(cell.seeds) for cell in able]
+    shared = set.intersection(*seeds) if seeds else set()
     return min(
-        fullest(able),
-        key=lambda c: (-c.success(step_budget), c.planning_seconds(step_budget)),
+        able,
+        key=lambda cell: (
+            -_success_of_seeds(cell, step_budget, shared),
+            -len(cell.outcomes),
+            cell.planning_seconds(step_budget),
+        ),
         default=None,
     )
+
+
+def _success_of_seeds(cell: Cell, step_budget: int, seeds: set[int]) -> float:
+    """Return the success within T of the runs with some seeds; of all without any."""
+    counted = np.isin(cell.seeds, sorted(seeds)) if seeds else slice(None)
+    return float(cell.solved(step_budget)[counted].mean())
 
 
 def first_best_budget(cell: Cell, step_budget: int) -> int:

@@ -67,14 +67,9 @@ def grid(
     """
     settings = []
     for blocks in parse_numbers(plan_blocks):
-        middle = _BLOCK * blocks
-        around = range(max(1, middle - 5), middle + 6)
-        budgets = (
-            around if waypoint_budgets is None else parse_numbers(waypoint_budgets)
-        )
         settings += [
             Setting("metro", blocks, budget, step_budget, seed)
-            for budget in budgets
+            for budget in _budgets(blocks, waypoint_budgets)
             for seed in planner_seeds
         ]
     return settings

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from metro.evaluation.cells import Cell
+from metro.evaluation.cells import Cell, fullest
 from metro.evaluation.comparison import (
     FLAT_BEST,
     FLAT_PAPER,
@@ -18,6 +18,9 @@ from metro.evaluation.paper import PaperCell
 from metro.evaluation.records import HIERARCHICAL_METHODS
 from metro.evaluation.tables import NOT_RUN, paper_figure
 
+_FEWEST_PAIRS = 10
+"""Below it a bootstrap tells nothing: no interval is printed."""
+
 _HEADER = (
     *("benchmark", "model", "d", "metro", FLAT_PAPER, FLAT_BEST, "hierarchical (best)"),
     *(f"metro − {FLAT_BEST}", "metro − hierarchical", "paper's metro"),
@@ -31,9 +34,11 @@ def overview(tasks: Mapping[Task, Sequence[Cell]], paper: Sequence[PaperCell]) -
     seeds = ", ".join(map(str, sorted({row.seed for row in runs})))
     commits = ", ".join(sorted({row.commit for row in runs}))
     caption = (
-        f"Success within T = 2 d in percent [95 %], n = queries x seeds; differences "
-        f"are over the runs that both have. hierarchical: the best of those with most "
-        f"runs. The paper's metro has its own T. Planner seeds {seeds}; query files "
+        f"Success within T = 2 d in percent [95 %], n = queries x seeds; h: of plain "
+        f"CEM, the best of those that were run on as many queries. Differences are "
+        f"over the pairs of runs that both have, without an interval below "
+        f"{_FEWEST_PAIRS} pairs. hierarchical: the best of those with most runs. The "
+        f"paper's metro has its own T. Planner seeds {seeds}; query files "
         f"are named in the sections; commit {commits}."
     )
     return Table(_HEADER, rows, caption)
@@ -42,11 +47,8 @@ def overview(tasks: Mapping[Task, Sequence[Cell]], paper: Sequence[PaperCell]) -
 def _row(
     task: Task, cells: Sequence[Cell], paper: Sequence[PaperCell]
 ) -> tuple[str, ...]:
-    lines = [
-        line
-        for label, some in contenders(cells).items()
-        for line in lines_of(label, some)
-    ]
+    chosen = contenders(cells)
+    lines = [line for label, some in chosen.items() for line in lines_of(label, some)]
     short = 2 * task.goal_distance
     metro, plain, flat = (
         _find(lines, label, short) for label in (METRO, FLAT_PAPER, FLAT_BEST)
@@ -54,7 +56,8 @@ def _row(
     rival = _best_hierarchical(lines, short)
     return (
         *(task.benchmark, task.model, str(task.goal_distance)),
-        *(_figure(line) for line in (metro, plain, flat)),
+        *(_figure(line) for line in (metro, plain)),
+        _figure(flat) + _tried(flat, chosen[FLAT_BEST]),
         _figure(rival) if rival is None else f"{rival.label}: {_figure(rival)}",
         *(_gain(metro, other) for other in (flat, rival)),
         paper_figure(task, METRO, short, paper),
@@ -87,9 +90,21 @@ def _figure(line: Line | None) -> str:
     return f"{100 * line.success:.1f} [{low}, {high}], n = {line.num_runs}"
 
 
+def _tried(line: Line | None, cells: Sequence[Cell]) -> str:
+    """Return which h won, and of which it is the best."""
+    if line is None:
+        return ""
+    able = fullest([cell for cell in cells if cell.step_budget >= line.step_budget])
+    blocks = ", ".join(map(str, sorted({cell.plan_blocks for cell in able})))
+    return f", h = {line.cell.plan_blocks} of {blocks}"
+
+
 def _gain(metro: Line | None, other: Line | None) -> str:
     pair = difference(metro, other) if metro and other else None
     if pair is None:
         return NOT_RUN
+    gain = f"{100 * pair.gain:+.1f}"
+    if pair.num_pairs < _FEWEST_PAIRS:
+        return f"{gain} ({pair.num_pairs} pairs)"
     low, high = (f"{100 * end:+.0f}" for end in pair.interval)
-    return f"{100 * pair.gain:+.1f} [{low}, {high}]"
+    return f"{gain} [{low}, {high}], {pair.num_pairs} pairs"

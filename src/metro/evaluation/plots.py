@@ -9,7 +9,17 @@ import numpy as np
 
 from metro.errors import MissingExtra
 from metro.evaluation.cells import Cell, front
-from metro.evaluation.comparison import Line, budgets_of, contenders, lines_of, longest
+from metro.evaluation.comparison import (
+    FLAT_BEST,
+    FLAT_PAPER,
+    METRO,
+    ORDER,
+    Line,
+    budgets_of,
+    contenders,
+    lines_of,
+    longest,
+)
 from metro.evaluation.statistics import wilson
 
 COLOURS = (
@@ -17,16 +27,23 @@ COLOURS = (
     *("#8c564b", "#7f7f7f", "#bcbd22", "#17becf", "#000000", "#9467bd"),
 )
 _MARKS = "osD^vP*Xph<>"
+_PLACES = (
+    METRO,
+    FLAT_PAPER,
+    FLAT_BEST,
+    *(name for name in ORDER[2:] if "(" not in name),
+)
+"""A method looks the same in every plot."""
 
 
 def draw_curves(cells: Sequence[Cell]) -> bytes:
     """Return success within T of each method's best cell, with Wilson's bands."""
     task = cells[0].task
     figure, axes = _axes(_title(cells))
-    for place, (label, some) in enumerate(contenders(cells).items()):
+    for label, some in contenders(cells).items():
         lines = lines_of(label, some)
         if lines:
-            _curve(axes, longest(lines), place)
+            _curve(axes, longest(lines), _look(label))
     for budget, name in zip(
         budgets_of(task.goal_distance), ("2 d", "4 d"), strict=True
     ):
@@ -48,7 +65,7 @@ def draw_curves(cells: Sequence[Cell]) -> bytes:
 def draw_fronts(cells: Sequence[Cell]) -> bytes:
     """Return success against seconds of planning: each method's (h, H, T) front."""
     figure, axes = _axes(_title(cells))
-    for place, (label, some) in enumerate(contenders(cells).items()):
+    for label, some in contenders(cells).items():
         points = front(some)
         seconds = [point.seconds for point in points]
         success = [100 * point.success for point in points]
@@ -56,9 +73,9 @@ def draw_fronts(cells: Sequence[Cell]) -> bytes:
             axes.plot(
                 seconds,
                 success,
-                color=COLOURS[place % len(COLOURS)],
-                marker=_MARKS[place % len(_MARKS)],
+                marker=_MARKS[_place(label)],
                 label=label,
+                **_look(label),
             )
     axes.set_xscale("log")
     axes.xaxis.set_major_formatter("{x:g}")
@@ -67,16 +84,32 @@ def draw_fronts(cells: Sequence[Cell]) -> bytes:
     return _png(figure, axes)
 
 
-def _curve(axes: Any, line: Line, place: int) -> None:
-    cell, colour = line.cell, COLOURS[place % len(COLOURS)]
+def _place(label: str) -> int:
+    """Return the number of a method; its options share it."""
+    name = label if label in _PLACES else label.partition(" (")[0]
+    return _PLACES.index(name) if name in _PLACES else len(_PLACES) - 1
+
+
+def _look(label: str) -> dict[str, str]:
+    """Return a method's colour; a dashed line for its options."""
+    dashed = "(" in label and label not in _PLACES
+    return {
+        "color": COLOURS[_place(label)],
+        "linestyle": "dashed" if dashed else "solid",
+    }
+
+
+def _curve(axes: Any, line: Line, look: dict[str, str]) -> None:
+    cell = line.cell
     curve = cell.curve[: line.step_budget + 1]
     bands = [wilson(round(rate * line.num_runs), line.num_runs) for rate in curve]
     low, high = np.array(bands).T
     name = cell.name.replace(cell.method, line.label, 1)
     label = f"{name}, n = {line.num_runs}"
     steps = np.arange(len(curve))
-    axes.plot(steps, 100 * curve, color=colour, label=label)
-    axes.fill_between(steps, 100 * low, 100 * high, color=colour, alpha=0.12, lw=0)
+    axes.plot(steps, 100 * curve, label=label, **look)
+    band = axes.fill_between(steps, 100 * low, 100 * high, alpha=0.12, lw=0)
+    band.set_facecolor(look["color"])
 
 
 def _title(cells: Sequence[Cell]) -> str:

@@ -63,9 +63,9 @@ _READING = (
     "paper. Open starts leaves out queries whose start already meets the goal. Where "
     "h or H has several values the best is told, chosen on the same queries, as in "
     "the paper; that flatters whoever has more values. Cells with fewer queries than "
-    "others of their method are not chosen from; those with fewer seeds are. best T is "
-    "the smallest T with metro's success at the longest T. The paper's figures are of "
-    "its models and recordings, ours of those named here."
+    "others of their method are not chosen from; seeds count in the choice if all "
+    "cells have them. best T is the smallest T with metro's success at the longest T. "
+    "The paper's figures are of its models and recordings, ours of those named here."
 )
 _PAIRING = (
     "Paired: only queries and seeds that both have. The interval of a difference is a "

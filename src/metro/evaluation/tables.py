@@ -23,6 +23,7 @@ from metro.evaluation.statistics import arrival_ratio, wilson
 
 NOT_RUN = "not run"
 _NONE = "-"
+_UNTAGGED = "untagged"
 
 
 def headline(cells: Sequence[Cell], paper: Sequence[PaperCell]) -> Table:
@@ -31,11 +32,10 @@ def headline(cells: Sequence[Cell], paper: Sequence[PaperCell]) -> Table:
     for label, some in contenders(cells).items():
         lines = lines_of(label, some)
         rows += [_headline_row(line, paper) for line in lines]
-        told = {line.step_budget for line in lines}
-        left = [T for T in budgets_of(task.goal_distance) if T not in told]
-        if left:
-            known = paper_figure(task, label, left[0], paper)
-            named = ", ".join(map(str, left))
+        if not lines:
+            budgets = budgets_of(task.goal_distance)
+            known = paper_figure(task, label, budgets[0], paper)
+            named = ", ".join(map(str, budgets))
             rows.append((label, _NONE, _NONE, named, NOT_RUN, *[_NONE] * 4, known))
     header = ("method", "h", "H", "T", "success", "95 %", "mean ± std", "open starts")
     return Table((*header, "runs", "paper"), tuple(rows), source_of(cells))
@@ -69,12 +69,13 @@ def arrivals(cells: Sequence[Cell], paper: Sequence[PaperCell]) -> Table:
             (
                 line.label,
                 str(line.step_budget),
+                str(line.num_runs),
                 _number(arrival_of(line)),
                 _number(next((ratio for ratio in named if ratio is not None), None)),
                 _kinds(line.cell),
             )
         )
-    header = ("method", "T", "arrival ratio", "paper", "kinds of sub-goals")
+    header = ("method", "T", "runs", "arrival ratio", "paper", "kinds of sub-goals")
     return Table(header, tuple(rows), source_of(cells))
 
 
@@ -95,17 +96,27 @@ def times(cells: Sequence[Cell]) -> Table:
         rows.append(
             (
                 line.label,
+                str(line.cell.step_budget),
+                str(line.num_runs),
                 *(_number(spent[phase], 3) for phase in PHASES),
                 _number(planning, 3),
                 _number(sum(spent.values()) - planning, 3),
                 _NONE if share is None else f"{share:.1%}",
             )
         )
-    header = ("method", *PHASES, "planning", "environment", "macro overhead")
+    header = (
+        "method",
+        "T",
+        "runs",
+        *PHASES,
+        "planning",
+        "environment",
+        "macro overhead",
+    )
     return Table(
         header,
         tuple(rows),
-        "Seconds an episode, mean over runs at their whole budget, at the batch size "
+        "Seconds an episode, mean over runs at their whole budget T, at the batch size "
         f"they were run with. {source_of(cells)}",
     )
 
@@ -124,17 +135,19 @@ def fronts(cells: Sequence[Cell]) -> Table:
 
 
 def by_tag(cells: Sequence[Cell]) -> Table | None:
-    """Return success with and without each tag; None: no row has one."""
-    tags = sorted({tag for cell in cells for row in cell.outcomes for tag in row.tags})
+    """Return the success of each kind of query; None: no row has a tag."""
+    found = [row.tags for cell in cells for row in cell.outcomes]
+    tags = sorted({tag for some in found for tag in some})
+    kinds = [*tags, *([_UNTAGGED] if not all(found) else [])]
     rows = []
     for line in _longest(cells):
         solved = line.cell.solved(line.step_budget)
-        for tag in tags:
-            has = np.array([tag in row.tags for row in line.cell.outcomes])
-            parts = [_share(solved[has]), _share(solved[~has])]
-            rows.append((line.label, str(line.step_budget), tag, *parts))
-    header = ("method", "T", "tag", "success with it", "success without")
-    return Table(header, tuple(rows), source_of(cells)) if tags else None
+        told = [row.tags or (_UNTAGGED,) for row in line.cell.outcomes]
+        shares = (_share(solved[[kind in some for some in told]]) for kind in kinds)
+        rows.append((line.label, str(line.step_budget), *shares))
+    return (
+        Table(("method", "T", *kinds), tuple(rows), source_of(cells)) if tags else None
+    )
 
 
 def source_of(cells: Iterable[Cell]) -> str:

@@ -116,7 +116,7 @@ def draw(cells: Sequence[tuple[Part, Cell]]) -> bytes:
     """Return success against share as a PNG file, with Wilson's intervals."""
     from metro.evaluation.plots import COLOURS, pyplot, to_png
 
-    figure, axes = pyplot().subplots(figsize=(6.4, 3.8), layout="constrained")
+    figure, axes = pyplot().subplots(figsize=(6.4, 4.4), layout="constrained")
     curves: dict[str, list[tuple[float, Line]]] = {}
     for part, cell in cells:
         name = f"{cell.task.benchmark}, {cell.task.model}, {cell.name}"
@@ -139,7 +139,7 @@ def draw(cells: Sequence[tuple[Part, Cell]]) -> bytes:
     axes.minorticks_off()
     axes.set(xlabel="share of the episodes, %", ylabel="success, %", ylim=(-3, 103))
     axes.grid(visible=True, alpha=0.25)
-    axes.legend(frameon=False, fontsize=8, loc="lower right")
+    figure.legend(frameon=False, fontsize=8, loc="outside lower left")
     return to_png(figure)
 
 
