@@ -1,7 +1,9 @@
 """Measure the routes that queries are given, and what their bridges jump over.
 
 For each benchmark's own queries at d = 75: what the route costs, how much of it is bridges,
-and, in the simulator's own state, how far apart the two ends of those bridges are.
+and, in the simulator's own state, how far apart the two ends of those bridges are. For Cube,
+of the starts with the cube on the table: whether a route lifts it along a recording, as a robot
+must, or only by jumping from a frame where it lies to one where it is held.
 
     python tools/routes.py FOLDER    (with BENCHMARK.h5 and BENCHMARK-lewm.metro)
 """
@@ -35,6 +37,8 @@ PARTS = {
     },
 }
 """Columns of the recording that tell where things are; Cube's are metres."""
+LYING = 0.03
+"""Metres: the middle of a cube that lies on the table is at 0.02."""
 
 
 def measure(folder: Path, benchmark: str) -> dict[str, Any]:
@@ -44,7 +48,7 @@ def measure(folder: Path, benchmark: str) -> dict[str, Any]:
     pricing = PricingCurve.fit(graph.latents, budget)
     graph = build_graph(graph.latents, graph.table, pricing)
     queries = load_queries(benchmarks_folder() / "queries" / f"{benchmark}-d75.csv")
-    costs, counts, ends = [], [], []
+    costs, counts, ends, paths = [], [], [], []
     for query in queries:
         first = int(graph.latents.episode_offsets[query.episode])
         start, goal = (
@@ -60,6 +64,7 @@ def measure(folder: Path, benchmark: str) -> dict[str, Any]:
         costs.append(routes.cost_to_go[entry])
         counts.append(len(jumps))
         ends += [(int(path[i]), int(path[i + 1])) for i in jumps]
+        paths.append((first + query.start, path))
     return {
         "benchmark": benchmark,
         "waypoint_budget": budget,
@@ -69,7 +74,7 @@ def measure(folder: Path, benchmark: str) -> dict[str, Any]:
         "median_bridges": float(np.median(counts)),
         "median_bridge_price": round(float(np.median(_prices(graph, ends))), 2),
         "apart": _apart(folder, benchmark, np.array(ends)),
-    }
+    } | ({"lifts": _lifts(folder, paths)} if benchmark == "cube" else {})
 
 
 def _prices(graph: FrameGraph, ends: list[tuple[int, int]]) -> list[float]:
@@ -95,6 +100,33 @@ def _apart(folder: Path, benchmark: str, ends: NDArray[np.int64]) -> dict[str, f
             turned = np.abs((turned + np.pi) % (2 * np.pi) - np.pi)
             found["block, degrees"] = round(float(np.degrees(np.median(turned))), 2)
     return found
+
+
+def _lifts(
+    folder: Path, paths: list[tuple[int, NDArray[np.int64]]]
+) -> dict[str, float]:
+    """Return how routes of starts on the table get the cube off it, and who moves it."""
+    with open_corpus(str(folder / "cube.h5")) as corpus:
+        cube = np.asarray(corpus.column("privileged_block_0_pos"))
+    told = {"starts on the table": 0, "along a recording": 0, "by a bridge only": 0}
+    moved: list[tuple[float, float]] = []
+    for start, path in paths:
+        if cube[start, 2] >= LYING:
+            continue
+        bridges = np.diff(path) != 1
+        is_lifted = (cube[path[:-1], 2] < LYING) & (cube[path[1:], 2] >= LYING)
+        told["starts on the table"] += 1
+        told["along a recording"] += bool((is_lifted & ~bridges).any())
+        told["by a bridge only"] += bool(
+            (is_lifted & bridges).any() and not (is_lifted & ~bridges).any()
+        )
+        far = 100 * np.linalg.norm(np.diff(cube[path], axis=0), axis=1)
+        moved.append((float(far[bridges].sum()), float(far[~bridges].sum())))
+    by_bridges, along = np.median(moved, axis=0)
+    return told | {
+        "moved by bridges, cm": round(float(by_bridges), 1),
+        "moved along recordings, cm": round(float(along), 1),
+    }
 
 
 def main() -> None:
