@@ -2,8 +2,8 @@
 
 For each benchmark's own queries at d = 75: what the route costs, how much of it is bridges,
 and, in the simulator's own state, how far apart the two ends of those bridges are. For Cube,
-of the starts with the cube on the table: whether a route lifts it along a recording, as a robot
-must, or only by jumping from a frame where it lies to one where it is held.
+of the starts with the cube on the table: whether a route grasps it along a recording, as a robot
+must, or only by jumping from a frame where it lies free to one where it is held.
 
     python tools/routes.py FOLDER    (with BENCHMARK.h5 and BENCHMARK-lewm.metro)
 """
@@ -74,7 +74,7 @@ def measure(folder: Path, benchmark: str) -> dict[str, Any]:
         "median_bridges": float(np.median(counts)),
         "median_bridge_price": round(float(np.median(_prices(graph, ends))), 2),
         "apart": _apart(folder, benchmark, np.array(ends)),
-    } | ({"lifts": _lifts(folder, paths)} if benchmark == "cube" else {})
+    } | ({"grasps": _grasps(folder, paths)} if benchmark == "cube" else {})
 
 
 def _prices(graph: FrameGraph, ends: list[tuple[int, int]]) -> list[float]:
@@ -102,30 +102,30 @@ def _apart(folder: Path, benchmark: str, ends: NDArray[np.int64]) -> dict[str, f
     return found
 
 
-def _lifts(
+def _grasps(
     folder: Path, paths: list[tuple[int, NDArray[np.int64]]]
 ) -> dict[str, float]:
-    """Return how routes of starts on the table get the cube off it, and who moves it."""
+    """Return how routes of starts on the table get hold of the cube, and who moves it."""
     with open_corpus(str(folder / "cube.h5")) as corpus:
         cube = np.asarray(corpus.column("privileged_block_0_pos"))
+        held = np.asarray(corpus.column("proprio_gripper_contact")).ravel() > 0.5
     told = {"starts on the table": 0, "along a recording": 0, "by a bridge only": 0}
     moved: list[tuple[float, float]] = []
     for start, path in paths:
         if cube[start, 2] >= LYING:
             continue
         bridges = np.diff(path) != 1
-        is_lifted = (cube[path[:-1], 2] < LYING) & (cube[path[1:], 2] >= LYING)
+        grasps = ~held[path[:-1]] & held[path[1:]]
+        along, jumped = (grasps & ~bridges).any(), (grasps & bridges).any()
         told["starts on the table"] += 1
-        told["along a recording"] += bool((is_lifted & ~bridges).any())
-        told["by a bridge only"] += bool(
-            (is_lifted & bridges).any() and not (is_lifted & ~bridges).any()
-        )
+        told["along a recording"] += int(along)
+        told["by a bridge only"] += int(jumped and not along)
         far = 100 * np.linalg.norm(np.diff(cube[path], axis=0), axis=1)
         moved.append((float(far[bridges].sum()), float(far[~bridges].sum())))
-    by_bridges, along = np.median(moved, axis=0)
+    by_bridges, by_rides = np.median(moved, axis=0)
     return told | {
         "moved by bridges, cm": round(float(by_bridges), 1),
-        "moved along recordings, cm": round(float(along), 1),
+        "moved along recordings, cm": round(float(by_rides), 1),
     }
 
 
