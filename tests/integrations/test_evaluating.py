@@ -146,20 +146,6 @@ def test_graphs_of_other_budgets_share_the_table(bench):
     assert bench.routes_for(8, query)[0].graph is bench.graph
 
 
-def test_routes_found_side_by_side_are_the_same(bench):
-    """On any number of threads the search of each query is its own."""
-    asked = [Query(0, 0, 15), Query(1, 2, 17), Query(2, 0, 12)]
-    alone = [bench.routes_for(8, query)[0] for query in asked]
-    bench.graph_for(6)
-    bench.search(8, asked)
-    for query, routes in zip(asked, alone, strict=True):
-        found, seconds = bench.routes_for(8, query)
-        assert found is not routes
-        assert np.array_equal(found.cost_to_go, routes.cost_to_go)
-        assert np.array_equal(found.successor, routes.successor)
-        assert seconds == bench.routes_for(8, asked[0])[1] > 0
-
-
 @pytest.mark.parametrize("method", ["oracle", "waypoints", "replay", "stay", "random"])
 def test_ceilings_and_floors(bench, queries, method, tmp_path):
     """The recorded actions always arrive; standing still never does by itself."""

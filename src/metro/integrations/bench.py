@@ -1,16 +1,12 @@
 """What queries are asked of: a world, a recording, a model, perhaps a graph."""
 
 import time
-from collections.abc import Iterable
-from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
-from functools import partial
 from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
 from metro.errors import BenchmarkError
@@ -170,32 +166,18 @@ class Bench:
     def routes_for(self, waypoint_budget: int, query: Query) -> tuple[Routes, float]:
         """Return the routes to a query's goal and the seconds that finding them took.
 
-        Kept for the present H: planner seeds and plan lengths share them.
-        """
-        self.search(waypoint_budget, [query])
-        return self._routes[query]
-
-    def search(self, waypoint_budget: int, queries: Iterable[Query]) -> None:
-        """Find the routes of queries, side by side on the threads that torch has too.
-
-        The time of all is shared among them.
+        Kept for the present H: planner seeds and plan lengths share them. The search
+        stops once it has reached the start; planners go on with it where they must.
         """
         graph = self.graph_for(waypoint_budget)
-        new = [query for query in queries if query not in self._routes]
-        if not new:
-            return
-        started = time.perf_counter()
-        with ThreadPoolExecutor(torch.get_num_threads()) as pool:
-            found = list(pool.map(partial(self._search_one, graph), new))
-        seconds = (time.perf_counter() - started) / len(new)
-        self._routes |= {q: (r, seconds) for q, r in zip(new, found, strict=True)}
-
-    def _search_one(self, graph: FrameGraph, query: Query) -> Routes:
-        """Search until the start is reached; planners go on with it where they must."""
-        start, goal = self.ends_of(query)
-        held_out = self.held_out(query)
-        around = find_entries(graph, start, held_out=held_out)
-        return find_routes(graph, goal, held_out=held_out, until=around)
+        if query not in self._routes:
+            start, goal = self.ends_of(query)
+            held_out = self.held_out(query)
+            started = time.perf_counter()
+            around = find_entries(graph, start, held_out=held_out)
+            routes = find_routes(graph, goal, held_out=held_out, until=around)
+            self._routes[query] = routes, time.perf_counter() - started
+        return self._routes[query]
 
     def ends_of(self, query: Query) -> tuple[Vector, Vector]:
         """Return the latents ``[D]`` of a query's start and goal, as the graph's."""

@@ -133,8 +133,6 @@ def answer(
     for first in range(0, len(queries), batch):
         part = queries[first : first + batch]
         worlds = bench.worlds(len(part))
-        if setting.waypoint_budget is not None:
-            bench.search(setting.waypoint_budget, part)
         attempts = [
             make_attempt(bench, setting, query, world)
             for query, world in zip(part, worlds, strict=True)
