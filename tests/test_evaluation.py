@@ -16,7 +16,13 @@ from metro.evaluation.guides import (
     WaypointGuide,
 )
 from metro.evaluation.queries import Query, load_queries, sample_queries, save_queries
-from metro.evaluation.records import Setting, append_rows, read_rows
+from metro.evaluation.records import (
+    Setting,
+    append_rows,
+    key_of,
+    read_rows,
+    require_writable,
+)
 from metro.evaluation.runner import Attempt, run_attempts
 from metro.latents import Latents
 
@@ -341,3 +347,38 @@ def test_rows_are_never_lost(tmp_path):
 def test_macro_steps_have_a_range():
     with pytest.raises(BenchmarkError, match=r"macro_steps must be 1 to"):
         Setting("hi-lewm", 2, None, 50, 7, 0)
+
+
+def test_graphs_and_query_files_are_part_of_the_question():
+    """Another k or α is another graph; rows that do not tell have the usual ones."""
+    old = {"graph": "g", "queries": {"digest": "q"}}
+    usual = {"num_neighbours": 4, "quantile": 0.25}
+    assert key_of(old) == key_of(old | {"graph_options": usual})
+    for name, value in (("num_neighbours", 1), ("quantile", 0.9)):
+        assert key_of(old) != key_of(old | {"graph_options": usual | {name: value}})
+    assert key_of(old) != key_of(old | {"queries": {"digest": "r"}})
+
+
+def test_a_file_that_cannot_be_written_is_told_first(tmp_path):
+    (tmp_path / "notes.txt").write_text("mine")
+    with pytest.raises(BenchmarkError, match="rows.jsonl cannot be written"):
+        require_writable(tmp_path / "notes.txt" / "rows.jsonl")
+    assert (tmp_path / "notes.txt").read_text() == "mine"
+
+
+def test_queries_that_are_none(tmp_path):
+    """A file of something else, and one without a query."""
+    path = tmp_path / "q.csv"
+    path.write_bytes(b"\x89HDF\r\n\x1a\n\x00\r\x00" * 9)
+    with pytest.raises(BenchmarkError, match="q.csv must start with the line episode"):
+        load_queries(path)
+    path.write_text("episode,start,goal\n")
+    with pytest.raises(BenchmarkError, match="q.csv has no queries. Sample some"):
+        load_queries(path)
+
+
+def test_negative_seeds_are_refused():
+    with pytest.raises(BenchmarkError, match="^planner_seed must be 0 or more, got -1"):
+        Setting("flat", 1, None, 50, -1)
+    with pytest.raises(BenchmarkError, match="^seed must be 0 or more, got -1"):
+        sample_queries([50], goal_distance=5, count=1, seed=-1)

@@ -70,6 +70,18 @@ def test_what_others_beat_is_not_best():
     assert (3, 25) in best
 
 
+def test_the_budget_that_was_asked_for_is_told():
+    """Also where it is no multiple of d; the search is paid whole at every T."""
+    row = make_row(1, 8, None, budget=5)
+    (cell,) = best_cells([row], 25)
+    assert cell.step_budget == 5
+    row = make_row(1, 8, None, budget=130)
+    row["seconds"] |= {"search": 3.0}
+    cells = {cell.step_budget: cell.seconds for cell in best_cells([row], 75)}
+    assert set(cells) == {75, 90, 130}
+    assert cells[75] == pytest.approx(3 + (cells[130] - 3) * 75 / 130)
+
+
 def test_budgets_that_were_not_run_are_left_out():
     """Nothing is said about T beyond what was planned."""
     cells = best_cells([make_row(1, 8, None, budget=50)], 25)

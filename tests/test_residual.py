@@ -186,6 +186,7 @@ def make_row(number, residual, **changes):
         "residual": residual,
         "nearest": {"frame": 1, "gap": 3.0},
         "gaps": {"consecutive": 0.5, "across": 8.0},
+        "versions": {"commit": "abcdef0123456"},
     } | changes
 
 
@@ -235,6 +236,23 @@ def test_the_study_compares_budgets_on_the_same_latents():
     assert render_residual(ROWS[::-1]) == section
     assert render_residual(ROWS + ROWS) == section
     assert list(section.pictures) == ["residual-pusht-plot.png"]
+
+
+def test_rows_that_cannot_be_right_are_refused():
+    """Something else, and two answers to one question; the same one twice is one."""
+    with pytest.raises(
+        BenchmarkError, match="^This is not a row of the study residual"
+    ):
+        summarise_residuals([*ROWS, {"method": "metro"}])
+    told = r"two residuals of the latent 0 \(pusht, hi-lewm-c.* 1.0 and 7.0. Remove one"
+    with pytest.raises(BenchmarkError, match=told):
+        summarise_residuals([*ROWS, make_row(0, 7.0)])
+
+
+def test_models_of_the_same_name_are_told_apart():
+    other = {"name": "lewm-small-state-pusht", "digest": "n"}
+    cells = summarise_residuals([make_row(0, 1.0), make_row(0, 2.0, model=other)])
+    assert [cell.median for cell in cells] == [1.0, 2.0]
 
 
 def test_the_study_is_registered():

@@ -15,6 +15,9 @@ from metro.latents import Latents, is_integer
 from metro.shards import Shards
 from metro.types import Frames, Gaps, NeighbourIndex, Progress, Vector
 
+DEFAULT_NEIGHBOURS = 4
+"""k of the paper."""
+
 NO_FRAME = -1
 """Stands in a table where fewer than k frames of other episodes exist."""
 
@@ -77,7 +80,7 @@ class NeighbourTable:
 
 def find_neighbours(
     latents: Latents,
-    num_neighbours: int = 4,
+    num_neighbours: int = DEFAULT_NEIGHBOURS,
     *,
     workers: int | None = None,
     progress: Progress | None = None,

@@ -68,7 +68,7 @@ class PricingCurve:
             quantile: α in [0, 1].
             progress: Called with (done, total) frame separations.
         """
-        _check_fit(latents, waypoint_budget, quantile)
+        check_fit(latents, waypoint_budget, quantile)
         curve = np.empty(waypoint_budget)
         for separation in range(1, waypoint_budget + 1):
             curve[separation - 1] = np.quantile(
@@ -138,7 +138,10 @@ def _compiled_gaps(latents: Latents, separation: int) -> Gaps:
     return gaps
 
 
-def _check_fit(latents: Latents, waypoint_budget: Any, quantile: Any) -> None:
+def check_fit(
+    latents: Latents, waypoint_budget: Any, quantile: Any = DEFAULT_QUANTILE
+) -> None:
+    """Raise `PricingError` unless Λ can be fitted for these H and α."""
     longest = int(latents.episode_lengths.max())
     if not is_integer(waypoint_budget) or not 1 <= waypoint_budget < longest:
         raise PricingError(

@@ -83,6 +83,17 @@ def load(path: str | Path, *, verify: bool = False) -> Any:
         ) from error
 
 
+def load_graph(path: str | Path, *, verify: bool = False) -> FrameGraph:
+    """Return the graph stored at ``path``; latents are refused, with what to do."""
+    artefact = load(path, verify=verify)
+    if not isinstance(artefact, FrameGraph):
+        raise StorageError(
+            f"{path} holds latents, not a graph. Make one: "
+            f"metro build {path} -o {Path(path).with_suffix('.metro')}"
+        )
+    return artefact
+
+
 def _kind_of(path: Path, manifest: Mapping[str, Any]) -> _Kind:
     kind = _KINDS.get(str(manifest.get("format")))
     if kind is None:

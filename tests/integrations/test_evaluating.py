@@ -1,6 +1,7 @@
 """Queries planned in the real TwoRoom, with the shipped model."""
 
 import json
+import os
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -11,7 +12,7 @@ from typer.testing import CliRunner
 
 from metro import PricingCurve, build_graph, find_neighbours, save
 from metro.cli import app
-from metro.errors import BenchmarkError, MetroError
+from metro.errors import BenchmarkError, MetroError, WorldError
 from metro.evaluation.benchmark import load_benchmark
 from metro.evaluation.queries import (
     Query,
@@ -20,6 +21,7 @@ from metro.evaluation.queries import (
     save_queries,
 )
 from metro.evaluation.records import Setting, read_rows
+from metro.integrations import campaign
 from metro.integrations.bench import Bench, BenchSource
 from metro.integrations.campaign import run_campaign
 from metro.integrations.corpora import open_corpus
@@ -187,12 +189,73 @@ def test_a_world_that_dies_is_a_row(bench, queries, tmp_path, monkeypatch):
     assert victim not in bench.worlds(2)
 
 
+@pytest.mark.parametrize("moment", ["restore", "aim", "is_solved"])
+def test_a_world_that_dies_on_the_way_to_its_start_is_a_row(
+    bench, queries, tmp_path, monkeypatch, moment
+):
+    """The run goes on with the others, in a world that is new."""
+    victim = bench.worlds(2)[0]
+
+    def die(*_):
+        raise RuntimeError("no such state")
+
+    monkeypatch.setattr(victim, moment, die)
+    rows = evaluate(bench, FLAT, queries[:2], tmp_path / "a.jsonl", batch=2)
+    assert [row["error"] for row in rows] == ["RuntimeError: no such state", None]
+    assert (rows[0]["frames_to_success"], rows[0]["is_presolved"]) == (None, False)
+    assert victim not in bench.worlds(2)
+
+
+def test_another_budget_keeps_the_quantile_of_the_graph(bench):
+    """H is the only thing that a sweep changes."""
+    latents = bench.graph.latents
+    pricing = PricingCurve.fit(latents, 8, quantile=0.9)
+    graph = build_graph(latents, bench.graph.table, pricing)
+    other = Bench(bench.benchmark, bench.corpus, bench.model, graph)
+    assert other.graph_for(6).pricing.quantile == 0.9
+
+
+def test_a_worker_that_dies_is_told(source, query_file, tmp_path, monkeypatch):
+    """One line, not a traceback; nothing that was finished is lost."""
+    monkeypatch.setattr(campaign, "_open", os._exit)  # where every worker begins
+    asked = load_queries(query_file)
+    with pytest.raises(WorldError, match="^A planning process died without a word"):
+        run_campaign(source, [FLAT], asked, tmp_path / "a.jsonl", batch=2, workers=2)
+
+
+@pytest.mark.parametrize(
+    ("given", "told"),
+    [
+        (["--graph", "LATENTS"], "holds latents, not a graph. Make one: metro build"),
+        (["--method", "flat", "--macro-steps", "2"], "macro_steps belongs to hi-lewm"),
+        (["--method", "hi-lewm-c-staged", "--macro-steps", "4"], "has 2 stages: leave"),
+        (["--graph", "GRAPH", "--waypoint-budget", "900"], "below the longest episode"),
+        (["--planner-seed", "-1"], "greater than or equal to 0"),
+        (["--method", "flat", "-o", "CSV/rows.jsonl"], "rows.jsonl cannot be written"),
+    ],
+)
+def test_bad_options_are_one_line(source, query_file, tmp_path, given, told):
+    """Said before anything is planned."""
+    graph = str(source.graph)
+    names = {"LATENTS": graph.replace(".metro", ".latents"), "GRAPH": graph}
+    names["CSV/rows.jsonl"] = f"{query_file}/rows.jsonl"
+    command = ["evaluate", "tworoom", "--corpus", source.corpus, "--model"]
+    command += [source.model, "-o", str(tmp_path / "a.jsonl"), "--goal-distance", "15"]
+    command += ["--queries", str(query_file), *(names.get(one, one) for one in given)]
+    ran = CliRunner().invoke(app, command)
+    assert ran.exit_code != 0
+    said = " ".join((str(ran.exception) + ran.output).replace("│", " ").split())
+    assert told in said
+    assert isinstance(ran.exception, MetroError | SystemExit)
+
+
 def test_rows_say_where_they_come_from(bench, queries, tmp_path):
     """Digests, versions, renderer, times: enough to ask the same again."""
     row = evaluate(bench, METRO, queries[:1], tmp_path / "a.jsonl")[0]
     assert row["model"]["digest"] == bench.model.digest
     assert row["corpus"]["digest"] == bench.corpus.digest
     assert row["graph"] == bench.graph.latents.digest
+    assert row["graph_options"] == {"num_neighbours": 4, "quantile": 0.25}
     assert row["versions"]["stable-worldmodel"] == "0.1.1"
     assert set(row["seconds"]) == {"draw", "encode", "search", "entry", "plan", "step"}
     assert json.loads((tmp_path / "a.jsonl").read_text()) == row

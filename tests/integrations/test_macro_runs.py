@@ -187,7 +187,7 @@ def test_options_reach_the_search(parts):
     assert prepare_hierarchy(boxed, model, macro, corpus).box.shape == (2, 32)
     settings = make_settings("hi-lewm-c", leave_one_out=True)
     kept = prepare_hierarchy(settings, model, macro, corpus)
-    assert kept.told()["leave_one_out"]
+    assert kept.settings.leave_one_out
     solver = kept._solver(3)
     assert 3 in kept.bank.episodes
     assert 3 not in solver._bank.episodes

@@ -23,7 +23,7 @@ from metro.integrations.compat import import_swm
 from metro.integrations.corpora import open_corpus
 from metro.integrations.encoding import encode_corpus
 from metro.integrations.models.loading import load_model
-from metro.integrations.policy import MetroPolicy
+from metro.integrations.policy import MetroPolicy, usual_settings
 from metro.integrations.recording.record import record
 from metro.integrations.worlds import open_world
 from metro.latents import Latents
@@ -186,6 +186,15 @@ def test_a_new_goal_is_a_new_route(graph, model, corpus, world):
     first = policy.sub_goals[0]
     policy.act(frame, 300)
     assert policy.sub_goals[0] is not first
+
+
+def test_the_search_is_the_published_one_of_its_benchmark(model):
+    """30 iterations on PushT, 10 elsewhere, also for worlds that are nobody's."""
+    assert usual_settings(load_model("lewm-small-state-pusht")).iterations == 30
+    assert usual_settings(model).iterations == 10
+    strange = load_model("lewm-small-tworoom")
+    strange.benchmark = "my-robot"
+    assert usual_settings(strange).iterations == 10
 
 
 def test_one_stream_an_environment(graph, model, corpus, world):

@@ -19,7 +19,10 @@ Graph = Annotated[
     Path | None,
     typer.Option(help="For metro and committed: made by metro build, of any H."),
 ]
-MacroSteps = Annotated[int, typer.Option(help="h_h of the hi-lewm methods.")]
+MacroSteps = Annotated[
+    int | None,
+    typer.Option(help="h_h of the hi-lewm methods; 1 if not given, 2 for staged."),
+]
 PlanBlocks = Annotated[
     int | None,
     typer.Option(help="h, blocks of a micro plan; 1 if not given, 2 for hi-lewm."),
@@ -40,6 +43,10 @@ First = Annotated[
 ]
 Batch = Annotated[int, typer.Option(help="Queries planned together.")]
 Workers = Annotated[int, typer.Option(help="Processes; the rows are the same.")]
+TrustPickle = Annotated[
+    bool,
+    typer.Option("--trust-pickle", help="Load a pickled model: it can run code."),
+]
 Device = Annotated[
     str | None, typer.Option(help="cpu, cuda, mps; the fastest if not given.")
 ]
@@ -52,7 +59,7 @@ def queries(
     output: Annotated[Path, typer.Option("--output", "-o", help="CSV to write.")],
     goal_distance: Distance = 25,
     count: Annotated[int, typer.Option(help="How many.")] = 50,
-    seed: Annotated[int, typer.Option(help="Of the choice.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Of the choice.")] = 0,
     force: Force = False,
 ) -> None:
     """Draw queries from a recording, and look at each in its world.
@@ -106,7 +113,7 @@ def evaluate(
         str | None,
         typer.Option(help="For the hi-lewm methods: made by metro train-macro."),
     ] = None,
-    macro_steps: MacroSteps = 1,
+    macro_steps: MacroSteps = None,
     option: Annotated[
         str | None,
         typer.Option(help="hi-lewm: box; hi-lewm-c and -staged: leave-one-out."),
@@ -116,13 +123,15 @@ def evaluate(
     waypoint_budget: WaypointBudget = None,
     step_budget: StepBudget = None,
     planner_seed: Annotated[
-        list[int] | None, typer.Option(help="Of the micro planner; may be repeated.")
+        list[int] | None,
+        typer.Option(min=0, help="Of the micro planner; may be repeated."),
     ] = None,
     query_file: QueryPath = None,
     first: First = None,
     batch: Batch = 25,
     workers: Workers = 1,
     device: Device = None,
+    trust_pickle: TrustPickle = False,
     as_json: AsJson = False,
 ) -> None:
     """Plan queries in their world, and tell how many reach their goal.
@@ -138,7 +147,11 @@ def evaluate(
     from metro.integrations.querying import choose_settings, find_queries
 
     asked = find_queries(benchmark, goal_distance, query_file, first)
-    source = BenchSource(benchmark, corpus, model, graph, macro, device=device)
+    source = BenchSource(
+        *(benchmark, corpus, model, graph, macro),
+        trust_pickle=trust_pickle,
+        device=device,
+    )
     settings = choose_settings(
         source,
         method,
@@ -191,13 +204,15 @@ def sweep(
         int | None, typer.Option(help="T; 4 d if not given, smaller ones are read off.")
     ] = None,
     planner_seed: Annotated[
-        list[int] | None, typer.Option(help="Of the micro planner; may be repeated.")
+        list[int] | None,
+        typer.Option(min=0, help="Of the micro planner; may be repeated."),
     ] = None,
     query_file: QueryPath = None,
     first: First = None,
     batch: Batch = 25,
     workers: Workers = 1,
     device: Device = None,
+    trust_pickle: TrustPickle = False,
     as_json: AsJson = False,
 ) -> None:
     """Plan queries with metro for a grid of h and H; tell the best cells.
@@ -218,7 +233,9 @@ def sweep(
         step_budget=4 * goal_distance if step_budget is None else step_budget,
         planner_seeds=planner_seed or [7, 8, 9],
     )
-    source = BenchSource(benchmark, corpus, model, graph, device=device)
+    source = BenchSource(
+        *(benchmark, corpus, model, graph), trust_pickle=trust_pickle, device=device
+    )
     asked = find_queries(benchmark, goal_distance, query_file, first)
     with success_bar(f"{len(settings)} runs") as progress:
         rows = run_campaign(

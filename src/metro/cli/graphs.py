@@ -1,7 +1,7 @@
 """Verbs on latents and graphs: build, inspect, route."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -71,12 +71,12 @@ def build(
 @app.command()
 def inspect(graph: GraphPath, as_json: AsJson = False, verify: Verify = False) -> None:
     """Show what a graph is made of, and how much of it routes can reach."""
-    from metro import load
     from metro.display import print_inspection, spinner
     from metro.inspection import inspect_graph
+    from metro.storage import load_graph
 
     with spinner(f"Inspecting {graph}"):
-        figures = inspect_graph(_require_graph(load(graph, verify=verify), graph))
+        figures = inspect_graph(load_graph(graph, verify=verify))
     if as_json:
         print_json(figures.to_json())
     else:
@@ -112,9 +112,10 @@ def route(
     With --storyboard and --corpus also in recorded pixels: every picture is a frame of
     the recording, a colour an episode, bridges marked with their price.
     """
-    from metro import find_routes, load
+    from metro import find_routes
     from metro.display import print_journey
     from metro.itinerary import plan_journey
+    from metro.storage import load_graph
 
     if (storyboard is None) != (corpus is None):
         raise typer.BadParameter("--storyboard and --corpus go together.")
@@ -122,7 +123,7 @@ def route(
         from metro.integrations.storyboard import require_place, write_storyboard
 
         require_place(storyboard, force=force)
-    network = _require_graph(load(graph, verify=verify), graph)
+    network = load_graph(graph, verify=verify)
     latents = network.latents
     start = latents.require_frame("--from", start)
     goal = latents.require_frame("--to", goal)
@@ -143,15 +144,3 @@ def route(
         )
     else:
         print_journey(latents, start, goal, legs, held_out=held_out)
-
-
-def _require_graph(artefact: Any, path: Path) -> Any:
-    from metro.errors import StorageError
-    from metro.graph import FrameGraph
-
-    if not isinstance(artefact, FrameGraph):
-        raise StorageError(
-            f"{path} holds latents, not a graph. Make one: "
-            f"metro build {path} -o {path.with_suffix('.metro')}"
-        )
-    return artefact

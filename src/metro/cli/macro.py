@@ -27,7 +27,8 @@ def train_macro(
     ] = "small",
     epochs: Annotated[int, typer.Option(help="Visits to every window.")] = 15,
     seed: Annotated[
-        int | None, typer.Option(help="Of all randomness; the preset's if not given.")
+        int | None,
+        typer.Option(min=0, help="Of all randomness; the preset's if not given."),
     ] = None,
     threads: Annotated[int, typer.Option(help="Of torch.")] = 1,
     metro_seconds: Annotated[
@@ -44,7 +45,6 @@ def train_macro(
     Interrupted, it goes on from its last checkpoint, bit for bit.
     """
     require_worlds("train-macro")
-    from metro import load
     from metro.display import progress_bar
     from metro.evaluation.benchmark import load_benchmark
     from metro.integrations.corpora import open_corpus
@@ -52,12 +52,13 @@ def train_macro(
     from metro.integrations.macro.recipes import recipe_for
     from metro.integrations.macro.runs import MacroSource, train_macro_on_corpus
     from metro.integrations.models.loading import load_model
+    from metro.reading import read_latents
 
     changes = {} if seed is None else {"seed": seed}
     recipe = recipe_for(preset, epochs=epochs, threads=threads, **changes)
     with open_corpus(corpus) as recording:
         recording.require(load_benchmark(benchmark))
-        source = MacroSource(load(latents), recording, load_model(model))
+        source = MacroSource(read_latents(latents), recording, load_model(model))
         if measure:
             metro_seconds = measure_offline(recording, source.model, source.latents).cpu
         with progress_bar("Training the macro model") as progress:

@@ -5,7 +5,15 @@ from typing import Annotated
 
 import typer
 
-from metro.cli.evaluation import Batch, Device, First, Model, Recording, Workers
+from metro.cli.evaluation import (
+    Batch,
+    Device,
+    First,
+    Model,
+    Recording,
+    TrustPickle,
+    Workers,
+)
 from metro.cli.running import AsJson, app, print_json, require_worlds
 from metro.cli.worlds import BenchmarkName
 
@@ -25,12 +33,13 @@ def rerun(
         list[int] | None, typer.Option(help="d; may be repeated. 25, 50, 75.")
     ] = None,
     planner_seed: Annotated[
-        list[int] | None, typer.Option(help="May be repeated. 7, 8, 9.")
+        list[int] | None, typer.Option(min=0, help="May be repeated. 7, 8, 9.")
     ] = None,
     first: First = None,
     batch: Batch = 25,
     workers: Workers = 1,
     device: Device = None,
+    trust_pickle: TrustPickle = False,
     as_json: AsJson = False,
 ) -> None:
     """Run every cell of the paper for a model: encode, build, plan; tell both figures.
@@ -45,7 +54,12 @@ def rerun(
     from metro.integrations.bench import BenchSource
     from metro.integrations.rerunning import Rerun, rerun
 
-    source = BenchSource(benchmark, corpus, model, macro=macro, device=device)
+    source = BenchSource(
+        *(benchmark, corpus, model),
+        macro=macro,
+        trust_pickle=trust_pickle,
+        device=device,
+    )
     asked = Rerun(
         source,
         output,

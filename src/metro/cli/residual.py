@@ -48,7 +48,7 @@ def residual(
         str | None,
         typer.Option(help="For the hi-lewm methods: made by metro train-macro."),
     ] = None,
-    macro_steps: MacroSteps = 1,
+    macro_steps: MacroSteps = None,
     plan_blocks: PlanBlocks = None,
     waypoint_budget: WaypointBudget = None,
     goal_distance: Distance = 75,
@@ -60,7 +60,7 @@ def residual(
     sub_goals: Annotated[
         Path, typer.Option(help="Folder that keeps the sub-goals of such runs.")
     ] = Path("out/sub-goals"),
-    seed: Annotated[int, typer.Option(help="Of the choice and the search.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Of the choice and the search.")] = 0,
     workers: Workers = 1,
     pictures: Annotated[
         Path | None, typer.Option(help="PNG of the nearest states to write.")

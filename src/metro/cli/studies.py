@@ -76,7 +76,7 @@ def saturation(
     ],
     output: RowsPath,
     num_samples: Annotated[int, typer.Option(help="Pairs at every distance.")] = 5_000,
-    seed: Annotated[int, typer.Option(help="Of the pairs.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, help="Of the pairs.")] = 0,
     as_json: AsJson = False,
 ) -> None:
     """Measure how latent gaps grow with frames, d = 1 to 75, and when they stop.

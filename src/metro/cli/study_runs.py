@@ -29,7 +29,7 @@ StepBudget = Annotated[
     int | None, typer.Option(help="T, environment steps; 2 d if not given.")
 ]
 PlannerSeeds = Annotated[
-    list[int] | None, typer.Option(help="Of the micro planner; may be repeated.")
+    list[int] | None, typer.Option(min=0, help="Of the micro planner; may be repeated.")
 ]
 Known = Annotated[
     list[Path] | None,
@@ -48,7 +48,7 @@ def corpus_size(
         list[float] | None,
         typer.Option(help="Percent of the episodes; may be repeated. 1, 3, 10, 100."),
     ] = None,
-    subset_seed: Annotated[int, typer.Option(help="Of which episodes.")] = 0,
+    subset_seed: Annotated[int, typer.Option(min=0, help="Of which episodes.")] = 0,
     goal_distance: Distance = 75,
     plan_blocks: PlanBlocks = 1,
     waypoint_budget: WaypointBudget = None,
@@ -188,7 +188,9 @@ def offline_cost(
         str | None, typer.Option(help="Made by metro train-macro on these latents.")
     ] = None,
     waypoint_budget: Annotated[int, typer.Option(help="H of the graph, frames.")] = 8,
-    threads: Annotated[int, typer.Option(help="Of encoder and neighbour table.")] = 1,
+    threads: Annotated[
+        int, typer.Option(min=1, help="Of encoder and neighbour table.")
+    ] = 1,
     as_json: AsJson = False,
 ) -> None:
     """Measure encode, table and graph of a corpus, beside a macro model's training.

@@ -88,7 +88,8 @@ def train(
     ),
     steps: Annotated[int, typer.Option(help="Optimiser steps.")] = 3_000,
     seed: Annotated[
-        int | None, typer.Option(help="Of all randomness; the preset's if not given.")
+        int | None,
+        typer.Option(min=0, help="Of all randomness; the preset's if not given."),
     ] = None,
     state_head: Annotated[
         str,

@@ -1,1 +1,1 @@
-"""What is measured: benchmarks, and later queries, runs, rows and reports."""
+"""What is measured: benchmarks, queries, runs, rows, studies and reports."""

@@ -12,7 +12,7 @@ _BLOCK = 5
 """Frames of one action block: H is swept around the frames of a micro plan."""
 
 _MULTIPLES = (1, 1.2, 2, 4)
-"""Budgets that success is read off at, in goal distances."""
+"""Budgets that success is read off at, in goal distances, beside the one asked for."""
 
 
 COLUMNS = ("T", "h", "H", "success", "seconds a query", "rows", "")
@@ -109,12 +109,11 @@ def best_cells(rows: Iterable[Mapping[str, Any]], goal_distance: int) -> list[Gr
         key = setting["plan_blocks"], setting["waypoint_budget"]
         groups.setdefault(key, []).append(row)
     budgets = [round(multiple * goal_distance) for multiple in _MULTIPLES]
-    cells = [
-        _cell(*key, budget, group)
-        for key, group in groups.items()
-        for budget in budgets
-        if all(budget <= row["setting"]["step_budget"] for row in group)
-    ]
+    cells = []
+    for key, group in groups.items():
+        asked = min(row["setting"]["step_budget"] for row in group)
+        told = sorted({*(budget for budget in budgets if budget <= asked), asked})
+        cells += [_cell(*key, budget, group) for budget in told]
     marked = [
         GridCell(**{**vars(cell), "is_best": not _is_dominated(cell, cells)})
         for cell in cells
@@ -129,10 +128,13 @@ def _cell(
         row["frames_to_success"] is not None and row["frames_to_success"] <= budget
         for row in rows
     ]
-    spent = sum(row["seconds"].get(phase, 0) for row in rows for phase in PLANNING)
-    # The run went on to its own budget: only the share up to T is this cell's.
+    spent = {
+        phase: sum(row["seconds"].get(phase, 0) for row in rows) for phase in PLANNING
+    }
+    # The search is paid once. Of the rest, only what was acted up to T is this cell's.
     share = sum(min(budget, _frames(row)) for row in rows) / sum(map(_frames, rows))
-    seconds = spent * share / len(rows)
+    search = spent.pop("search")
+    seconds = (search + share * sum(spent.values())) / len(rows)
     return GridCell(blocks, waypoints, budget, sum(met) / len(met), seconds, len(rows))
 
 

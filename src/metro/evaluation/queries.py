@@ -99,6 +99,8 @@ def sample_queries(
             f"goal_distance and count must be at least 1, got {goal_distance} and "
             f"{count}."
         )
+    if seed < 0:
+        raise BenchmarkError(f"seed must be 0 or more, got {seed}.")
     lengths = np.asarray(episode_lengths)
     starts = np.maximum(lengths - goal_distance, 0)
     ends = np.cumsum(starts)
@@ -157,6 +159,8 @@ def load_queries(path: str | Path) -> QuerySet:
         raise BenchmarkError(
             f"Every line of {path} must be whole numbers: {','.join(columns)}."
         ) from None
+    if not queries:
+        raise BenchmarkError(f"{path} has no queries. Sample some: metro queries.")
     digest = hashlib.sha256(content).hexdigest()
     return QuerySet(queries, path.name, digest, corpus)
 
@@ -167,7 +171,10 @@ def _split(text: str) -> tuple[str | None, list[list[str]]]:
     if text.startswith(_CORPUS):
         first, _, text = text.partition("\n")
         corpus = first.removeprefix(_CORPUS).strip()
-    return corpus, list(csv.reader(io.StringIO(text)))
+    try:
+        return corpus, list(csv.reader(io.StringIO(text)))
+    except csv.Error:  # such as a recording given by mistake
+        return corpus, []
 
 
 def _parse(columns: tuple[str, ...], row: list[str]) -> Query:

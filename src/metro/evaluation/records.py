@@ -11,6 +11,8 @@ import numpy as np
 
 from metro.errors import BenchmarkError
 from metro.evaluation.queries import Query
+from metro.neighbours import DEFAULT_NEIGHBOURS
+from metro.pricing import DEFAULT_QUANTILE
 
 GRAPH_METHODS = ("metro", "committed")
 """Those that need a graph."""
@@ -83,6 +85,10 @@ class Setting:
                 f"{self.method} has no option {self.option!r}. There are "
                 f"{'; '.join(known)}."
             )
+        if self.planner_seed < 0:
+            raise BenchmarkError(
+                f"planner_seed must be 0 or more, got {self.planner_seed}."
+            )
         ranges = {"plan_blocks": LARGEST_PLAN, "step_budget": 100_000}
         if self.macro_steps is not None:
             ranges["macro_steps"] = LARGEST_PLAN
@@ -101,9 +107,21 @@ class Setting:
 def key_of(row: Mapping[str, Any]) -> str:
     """Return what a row answers: the same key, the same question."""
     names = ("benchmark", "setting", "query", "rendering", "graph")
-    parts = ("model", "corpus", "macro")
+    parts = ("model", "corpus", "macro", "queries")
     digests = [(row.get(name) or {}).get("digest") for name in parts]
-    return json.dumps([*(row.get(name) for name in names), *digests], sort_keys=True)
+    told = [row.get(name) for name in names]
+    return json.dumps([*told, *digests, graph_options_of(row)], sort_keys=True)
+
+
+def graph_options_of(row: Mapping[str, Any]) -> dict[str, float] | None:
+    """Return k and α of a row's graph; rows that do not tell have the defaults."""
+    if row.get("graph") is None:
+        return None
+    options: dict[str, float] = row.get("graph_options") or {
+        "num_neighbours": DEFAULT_NEIGHBOURS,
+        "quantile": DEFAULT_QUANTILE,
+    }
+    return options
 
 
 def to_json(setting: Setting, query: Query) -> dict[str, Any]:
@@ -113,6 +131,18 @@ def to_json(setting: Setting, query: Query) -> dict[str, Any]:
         if told[name] is None:
             del told[name]
     return {"setting": told, "query": query.to_json()}
+
+
+def require_writable(path: Path) -> None:
+    """Raise `BenchmarkError` if rows could not be appended: before they cost hours."""
+    try:
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("a"):
+            pass
+    except OSError as error:
+        raise BenchmarkError(
+            f"{path} cannot be written ({error.strerror}). Choose another file."
+        ) from error
 
 
 def append_rows(rows: Iterable[Mapping[str, Any]], path: Path) -> None:

@@ -163,13 +163,13 @@ def _targets(
 
 def _look(attempt: Attempt, step: int) -> Image:
     if step > 0:
-        with _surviving(attempt):
+        with surviving(attempt):
             return attempt.world.draw()
     return attempt.first
 
 
 @contextmanager
-def _surviving(attempt: Attempt) -> Iterator[None]:
+def surviving(attempt: Attempt) -> Iterator[None]:
     """Mark the attempt if its world fails inside; simulators raise all sorts."""
     try:
         yield
@@ -181,7 +181,7 @@ def _execute(
     attempt: Attempt, actions: NDArray[np.float32], step: int, *, record: bool
 ) -> None:
     """Act one action after another; stop where the goal is met."""
-    with _surviving(attempt):
+    with surviving(attempt):
         for number, action in enumerate(actions):
             solved = attempt.world.step(action)
             if record:

@@ -35,9 +35,9 @@ from metro.integrations.models.loading import load_model
 from metro.integrations.models.speed import choose_device
 from metro.integrations.worlds import open_world
 from metro.planner import MetroPlanner
-from metro.pricing import PricingCurve
+from metro.pricing import PricingCurve, check_fit
 from metro.search import Routes, find_entries, find_routes
-from metro.storage import load
+from metro.storage import load_graph
 from metro.types import Vector, World
 
 
@@ -66,7 +66,7 @@ class BenchSource:
         chosen = load_benchmark(self.benchmark)
         model = load_model(self.model, trust_pickle=self.trust_pickle)
         model.to(choose_device(self.device))
-        graph = None if self.graph is None else load(self.graph)
+        graph = None if self.graph is None else load_graph(self.graph)
         macro = None if self.macro is None else load_macro(self.macro)
         return Bench(chosen, open_corpus(self.corpus), model, graph, macro)
 
@@ -126,13 +126,15 @@ class Bench:
         if setting.method in MODEL_METHODS:
             require_fitting(self.corpus, self.model)
         if setting.method in GRAPH_METHODS:
-            self._check_graph(setting.method)
+            self._check_graph(setting)
         if setting.method in HIERARCHICAL_METHODS:
             require_macro(setting.method, self.macro, self.model)
 
-    def _check_graph(self, method: str) -> None:
+    def _check_graph(self, setting: Setting) -> None:
         if self.graph is None:
-            raise BenchmarkError(f"method {method} needs a graph: metro build LATENTS.")
+            raise BenchmarkError(
+                f"method {setting.method} needs a graph: metro build LATENTS."
+            )
         made = self.graph.latents.provenance
         model = made.get("model", {}).get("digest")
         if model != (self.encoder_digest or self.model.digest):
@@ -147,6 +149,7 @@ class Bench:
                 f"{self.corpus.name} ({self.corpus.digest[:12]}): their episodes could "
                 f"not be held out. Encode and build anew."
             )
+        check_fit(self.graph.latents, setting.waypoint_budget)
 
     def graph_for(self, waypoint_budget: int) -> FrameGraph:
         """Return the graph priced for H; the last one is kept."""
@@ -157,7 +160,9 @@ class Bench:
             self._priced = self.graph
             if self.graph.waypoint_budget != waypoint_budget:
                 latents, table = self.graph.latents, self.graph.table
-                pricing = PricingCurve.fit(latents, waypoint_budget)
+                pricing = PricingCurve.fit(
+                    latents, waypoint_budget, quantile=self.graph.pricing.quantile
+                )
                 self._priced = build_graph(latents, table, pricing)
             # Kernels are loaded and arrays read now, not on the first query's time.
             warm_up(self._priced)

@@ -4,17 +4,19 @@ import multiprocessing
 import signal
 from collections.abc import Iterator, Sequence
 from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from metro.errors import BenchmarkError
+from metro.errors import BenchmarkError, WorldError
 from metro.evaluation.queries import Query, QuerySet
 from metro.evaluation.records import (
     Setting,
     append_rows,
     key_of,
     read_rows,
+    require_writable,
     to_json,
 )
 from metro.integrations.bench import Bench, BenchSource
@@ -67,6 +69,7 @@ def run_campaign(  # noqa: PLR0913  (one argument a setting, as the verbs have t
     if workers < 1:
         raise BenchmarkError(f"workers must be at least 1, got {workers}.")
     done = {key_of(row): row for row in read_rows(path)}
+    require_writable(path)
     tasks, wanted = _plan(source, settings, queries, set(done), batch)
     if progress is not None:
         _report(progress, done, wanted)
@@ -132,6 +135,11 @@ def _carry_out(
             ready, waiting = _wait(waiting)
             for future in ready:
                 yield future.result()
+    except BrokenProcessPool as error:
+        raise WorldError(
+            "A planning process died without a word, perhaps for want of memory. The "
+            "same command goes on with what was finished; try fewer workers."
+        ) from error
     finally:
         pool.shutdown(wait=False, cancel_futures=True)
         for child in multiprocessing.active_children():

@@ -25,7 +25,7 @@ from metro.evaluation.records import (
     read_rows,
     to_json,
 )
-from metro.evaluation.runner import Actor, Attempt, Guide, run_attempts
+from metro.evaluation.runner import Actor, Attempt, Guide, run_attempts, surviving
 from metro.integrations.acting import ModelActor
 from metro.integrations.bench import Bench
 from metro.integrations.cem import CEMSettings
@@ -108,6 +108,12 @@ def describe(bench: Bench, queries: QuerySet, setting: Setting) -> dict[str, Any
         "macro": _macro(bench, setting),
         "queries": {"name": queries.name, "digest": queries.digest},
         "graph": None if graph is None else graph.latents.digest,
+        "graph_options": None
+        if graph is None
+        else {
+            "num_neighbours": graph.num_neighbours,
+            "quantile": graph.pricing.quantile,
+        },
         "rendering": model.rendering,
         "device": str(model.device),
         "renderer": str(find_renderer(bench.benchmark)),
@@ -187,13 +193,23 @@ def _tags(bench: Bench, query: Query) -> list[str]:
 
 
 def make_attempt(bench: Bench, setting: Setting, query: Query, world: World) -> Attempt:
-    """Return a query at its start in ``world``, with the guide of its method."""
+    """Return a query at its start in ``world``, with the guide of its method.
+
+    A world that dies on the way there marks the attempt.
+    """
     corpus = bench.corpus
-    world.reset(0)
-    world.restore(corpus.row(bench.frame_of(query.episode, query.start)))
-    world.aim(corpus.row(bench.frame_of(query.episode, query.goal)))
+    start, goal = (
+        corpus.row(bench.frame_of(query.episode, step))
+        for step in (query.start, query.goal)
+    )
     first = corpus.frames(query.episode)[query.start]
-    return Attempt(world, first, _guide(bench, setting, query), world.is_solved())
+    attempt = Attempt(world, first, _guide(bench, setting, query), is_presolved=False)
+    with surviving(attempt):
+        world.reset(0)
+        world.restore(start)
+        world.aim(goal)
+        attempt.is_presolved = world.is_solved()
+    return attempt
 
 
 def _guide(bench: Bench, setting: Setting, query: Query) -> Guide:

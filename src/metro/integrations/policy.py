@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metro.errors import BenchmarkError
+from metro.evaluation.benchmark import benchmark_names, load_benchmark
 from metro.evaluation.guides import MetroGuide
 from metro.evaluation.runner import Actor, Seconds
 from metro.graph import FrameGraph
@@ -24,6 +25,17 @@ Goal = Any
 list or tuple of these, any of which will do."""
 
 
+def usual_settings(model: FrozenModel) -> CEMSettings:
+    """Return the published CEM for a model's benchmark, h = 1; 10 iterations elsewhere.
+
+    Paper: Appendix, "Detailed experimental setup": 30 on PushT, 10 on the others.
+    """
+    if model.benchmark in benchmark_names():
+        iterations = load_benchmark(model.benchmark).cem_iterations
+        return CEMSettings(plan_blocks=1, iterations=iterations)
+    return CEMSettings(plan_blocks=1, iterations=10)
+
+
 class MetroPolicy:
     """Heads for recorded frames on the cheapest route to the goal, replanning often.
 
@@ -35,7 +47,7 @@ class MetroPolicy:
     Args:
         graph: Made with the same model.
         model: The frozen world model; must know how its actions were normalised.
-        settings: Of the CEM; its ``plan_blocks`` is h.
+        settings: Of the CEM; its ``plan_blocks`` is h. None: `usual_settings`.
         seed: Of its random numbers; every environment has its own stream.
         held_out: For every environment the episode to leave out, or None.
         make_solver: A solver of swm instead of our CEM; see `SolverActor`.
@@ -51,6 +63,8 @@ class MetroPolicy:
         held_out: Sequence[int | None] | None = None,
         make_solver: Callable[[LatentCost], Any] | None = None,
     ) -> None:
+        if seed < 0:
+            raise BenchmarkError(f"seed must be 0 or more, got {seed}.")
         made = graph.latents.provenance.get("model", {}).get("digest")
         if made is not None and made != model.digest:
             raise BenchmarkError(
@@ -58,7 +72,7 @@ class MetroPolicy:
                 f"{model.name} ({model.digest[:12]}). Encode and build anew."
             )
         self.graph, self.model = graph, model
-        self.settings = settings or CEMSettings(plan_blocks=1, iterations=10)
+        self.settings = settings or usual_settings(model)
         self.seconds = Seconds()
         """Planning time so far, by phase."""
         self._seed, self._held_out, self._make_solver = seed, held_out, make_solver

@@ -17,7 +17,7 @@ from metro.integrations.bench import BenchSource
 from metro.integrations.corpora import Corpus
 from metro.integrations.macro.settings import STAGES
 from metro.integrations.worlds import open_world
-from metro.storage import load
+from metro.storage import load_graph
 from metro.types import Progress, World
 
 MICRO_BLOCKS = 2
@@ -97,13 +97,13 @@ def choose_settings(  # noqa: PLR0913  (one argument a setting, as the verb has 
     waypoint_budgets: Sequence[int] | None,
     step_budget: int,
     planner_seeds: Sequence[int],
-    macro_steps: int = 1,
+    macro_steps: int | None = None,
     option: str | None = None,
 ) -> list[Setting]:
     """Return the settings of a method; H is the graph's own if not given, h is 1.
 
-    The hierarchical methods plan 2 blocks, and refuse others; staged needs 2 macro
-    steps.
+    The hierarchical methods plan 2 blocks, and refuse others; they take 1 macro step
+    if not told, the staged one always 2.
     """
     usual = [MICRO_BLOCKS] if method in HIERARCHICAL_METHODS else [1]
     plan_blocks = usual if plan_blocks is None else plan_blocks
@@ -113,18 +113,27 @@ def choose_settings(  # noqa: PLR0913  (one argument a setting, as the verb has 
                 f"{method} plans {MICRO_BLOCKS} blocks, as its authors do: leave out "
                 f"--plan-blocks, got {plan_blocks[0]}."
             )
-        macro_steps = STAGES if method == "hi-lewm-c-staged" else macro_steps
-    chosen = macro_steps if method in HIERARCHICAL_METHODS else None
+        macro_steps = _macro_steps(method, macro_steps)
     budgets: Sequence[int | None] = [None]
     if method in GRAPH_METHODS:
         if source.graph is None:
             raise BenchmarkError(f"method {method} needs a graph: metro build LATENTS.")
-        budgets = waypoint_budgets or [load(source.graph).waypoint_budget]
+        budgets = waypoint_budgets or [load_graph(source.graph).waypoint_budget]
     elif waypoint_budgets:
         budgets = waypoint_budgets  # refused by `Setting`, with a reason
     return [
-        Setting(method, blocks, budget, step_budget, seed, chosen, option)
+        Setting(method, blocks, budget, step_budget, seed, macro_steps, option)
         for budget in budgets
         for blocks in plan_blocks
         for seed in planner_seeds
     ]
+
+
+def _macro_steps(method: str, asked: int | None) -> int:
+    if method != "hi-lewm-c-staged":
+        return 1 if asked is None else asked
+    if asked not in (None, STAGES):
+        raise BenchmarkError(
+            f"{method} has {STAGES} stages: leave out --macro-steps, got {asked}."
+        )
+    return STAGES

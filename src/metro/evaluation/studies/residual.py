@@ -6,8 +6,10 @@ from typing import Any
 
 import numpy as np
 
+from metro.errors import BenchmarkError
 from metro.evaluation.document import Block, Picture, Table, Text
 from metro.evaluation.plots import COLOURS, pyplot, to_png
+from metro.evaluation.studies.common import commits_of, read_each
 from metro.evaluation.studies.study import Row, Section, Study
 
 COLUMNS = (
@@ -23,6 +25,7 @@ PAPER = {
 }
 """Medians of the paper's appendix, for LeWM; of another model, in its own units."""
 
+NAME = "residual"
 _METHODS = ("recorded", "metro", "hi-lewm", "hi-lewm-c", "hi-lewm-c-staged", "random")
 _BUDGETS = ("small", "large")
 _EXACT = 0.05
@@ -94,7 +97,7 @@ def summarise_residuals(rows: Sequence[Row]) -> list[ResidualCell]:
     """Return a cell for every benchmark, model, planner and budget that has a value."""
     groups: dict[tuple[str, ...], list[Row]] = {}
     for row in _unique(rows):
-        key = row["benchmark"], row["model"]["name"], *_source(row), row["budget"]
+        key = row["benchmark"], _model(row), *_source(row), row["budget"]
         groups.setdefault(key, []).append(row)
     cells = [_cell(key, groups[key]) for key in sorted(groups, key=_order)]
     return [cell for cell in cells if cell.num_latents]
@@ -111,7 +114,7 @@ def render_residual(rows: Sequence[Row]) -> Section:
             "r(z) = min over states of ‖φ(render(s)) − z‖, Eq. 3; small: 3 × 20 × 384 "
             "renders at most, large: 8 × 30 × 384. Frame gap: median of consecutive "
             "frames; cross gap: of frames of two episodes. The paper's model is "
-            "another one: its figures are in other units.",
+            f"another one: its figures are in other units. {commits_of(rows)}.",
         ),
         *(Text(sentence) for sentence in _plateaus(rows, cells)),
     ]
@@ -160,19 +163,40 @@ def draw_residuals(rows: Sequence[Row], benchmark: str) -> bytes:
 
 
 def _unique(rows: Sequence[Row]) -> list[Row]:
-    """Return one row an answer, in an order that is the rows' own."""
-    kept: dict[tuple[Any, ...], Row] = {}
-    for row in rows:
-        names = ("benchmark", "budget", "seed")
-        key = (
-            *(row[name] for name in names),
-            *_source(row),
-            row["model"]["digest"],
-            row["corpus"]["digest"],
-            row["latent"]["digest"],
-        )
-        kept[key] = row
-    return [kept[key] for key in sorted(kept, key=str)]
+    """Return one row an answer, in an order that is the rows' own.
+
+    Raises:
+        BenchmarkError: For a row of something else, or two answers that disagree.
+    """
+    kept: dict[tuple[str, ...], Row] = {}
+    for key, row in read_each(rows, NAME, _read):
+        known = kept.setdefault(key, row)
+        if known["residual"] != row["residual"]:
+            raise BenchmarkError(
+                f"The study {NAME} has two residuals of the latent {key[-1]} "
+                f"({', '.join(key[:4])}): {known['residual']} and {row['residual']}. "
+                f"Remove one."
+            )
+    return [kept[key] for key in sorted(kept)]
+
+
+def _read(row: Row) -> tuple[tuple[str, ...], Row]:
+    """Return which question a row answers, and the row."""
+    if row["method"] not in _METHODS or row["budget"] not in _BUDGETS:
+        raise ValueError(f"{row['method']} with budget {row['budget']}")
+    if row["residual"] is not None:
+        float(row["residual"])
+    float(row["nearest"]["gap"])
+    float(row["gaps"]["consecutive"]), float(row["gaps"]["across"])
+    digests = (row[part]["digest"] for part in ("model", "corpus", "latent"))
+    seed = str(row["seed"])
+    key = (row["benchmark"], *_source(row), row["budget"], seed, *map(str, digests))
+    return key, row
+
+
+def _model(row: Row) -> str:
+    """Return the model's name; weights of the same name are told apart."""
+    return f"{row['model']['name']} ({str(row['model']['digest'])[:8]})"
 
 
 def _source(row: Row) -> tuple[str, str]:
@@ -231,7 +255,7 @@ def _plateaus(rows: Sequence[Row], cells: Sequence[ResidualCell]) -> list[str]:
         same = [
             row
             for row in rows
-            if (row["benchmark"], row["model"]["name"], *_source(row))
+            if (row["benchmark"], _model(row), *_source(row))
             == (cell.benchmark, cell.model, cell.method, cell.planner)
         ]
         large = {row["latent"]["digest"] for row in same if row["budget"] == "large"}
@@ -257,7 +281,7 @@ def _plateau(small: ResidualCell, large: ResidualCell) -> str:
 
 
 RESIDUAL = Study(
-    name="residual",
+    name=NAME,
     title="Are sub-goals realisable?",
     question=(
         "How far is a sub-goal from the nearest state that the world can show, and "

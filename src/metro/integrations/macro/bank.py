@@ -134,7 +134,7 @@ def _draw(recorded: Recorded, frames: int, number: int, seed: int) -> NDArray[np
     if len(starts) < number:
         raise ModelError(
             f"{number} sequences of {frames} actions were asked for; the corpus has "
-            f"{len(starts)}. Record more episodes, or ask for fewer."
+            f"{len(starts)}. Record more or longer episodes, or plan fewer macro steps."
         )
     rng = np.random.default_rng([seed, frames])
     return np.sort(rng.choice(starts, number, replace=False))

@@ -2,7 +2,6 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 import torch
@@ -67,19 +66,6 @@ class Hierarchy:
         """Return the micro level of a batch of queries, one seed each."""
         chosen = self.settings
         return RecedingActor(self.model, chosen.micro, seeds, cuts=chosen.cuts)
-
-    def told(self) -> dict[str, Any]:
-        """Return what a row should say about the macro level, as JSON values."""
-        chosen = self.settings
-        return {
-            "name": self.macro.name,
-            "digest": self.macro.digest,
-            "macro_steps": chosen.macro.macro_steps,
-            "replan_interval": chosen.replan_interval,
-            "bank_size": None if self.bank is None else chosen.bank_size,
-            "leave_one_out": chosen.leave_one_out,
-            "clip_to_box": chosen.clip_to_box,
-        }
 
     def _solver(self, episode: int) -> MacroSolver:
         chosen, bank = self.settings, self.bank

@@ -19,7 +19,7 @@ from metro.integrations.residual.targets import CONTROLS
 from metro.integrations.worlds.pictures import shrink
 from metro.planner import MetroPlanner
 from metro.residual import States
-from metro.storage import load
+from metro.storage import load_graph
 from metro.types import Image
 
 _COLUMNS = 6
@@ -89,7 +89,7 @@ def _frames_below(
         return [_own_or_nearest(row) for row in rows]
     found = find_sub_goals(bench, asked)
     with bench.open() as opened:
-        budget = asked.waypoint_budget or load(bench.graph).waypoint_budget
+        budget = asked.waypoint_budget or load_graph(bench.graph).waypoint_budget
         frames = []
         for row in rows:
             told = row["latent"]

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from metro.errors import BenchmarkError, WorldError
-from metro.evaluation.records import append_rows, read_rows
+from metro.evaluation.records import append_rows, read_rows, require_writable
 from metro.gaps import gaps_of_pairs
 from metro.integrations.recording.plan import library_versions
 from metro.integrations.recording.workers import use_one_thread
@@ -72,6 +72,7 @@ def measure_residuals(  # noqa: PLR0913  (one argument a setting, as the verb ha
         raise BenchmarkError(f"workers must be at least 1, got {workers}.")
     chosen = {name: find_budget(name) for name in budgets}
     done = {key_of(row): row for row in read_rows(path)}
+    require_writable(path)
     tasks, wanted = _plan(source, targets, chosen, seed, set(done))
     for rows in _carry_out(source, tasks, workers):
         append_rows(rows, path)

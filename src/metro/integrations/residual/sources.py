@@ -43,7 +43,7 @@ class Asked:
         plan_blocks: h of metro.
         waypoint_budget: H of metro, frames, also where pictures show what it
             retrieves beside others' sub-goals; None: the graph's.
-        macro_steps: h_h of the hi-lewm methods; staged has 2.
+        macro_steps: h_h of the hi-lewm methods; None: 1, of staged 2.
     """
 
     method: str
@@ -56,10 +56,12 @@ class Asked:
     queries: Path | None = None
     plan_blocks: int | None = None
     waypoint_budget: int | None = None
-    macro_steps: int = 1
+    macro_steps: int | None = None
 
     def __post_init__(self) -> None:
         require_source(self.method)
+        if self.seed < 0:
+            raise BenchmarkError(f"seed must be 0 or more, got {self.seed}.")
         if self.num_queries < 1:
             raise BenchmarkError(
                 f"num_queries must be at least 1, got {self.num_queries}."
