@@ -85,6 +85,25 @@ def test_the_verb_writes_model_card_and_figures(folder):
     assert macro.notes["origin"]["corpus"]["name"] == "tworoom.h5"
 
 
+def test_pldm_has_macro_models_too(folder, parts):
+    """Trained on its latents; bound to it; its sub-goals are latents of its size."""
+    corpus, other, _ = parts
+    model = load_model("pldm-small-tworoom")
+    encode_corpus(corpus, model, folder / "pldm.latents")
+    given = ["--corpus", folder / "tworoom.h5", "--latents", folder / "pldm.latents"]
+    given += ["--model", "pldm-small-tworoom", "-o", folder / "pldm.safetensors"]
+    arguments = ["train-macro", "tworoom", *map(str, given), "--epochs", "1"]
+    CliRunner().invoke(app, arguments, catch_exceptions=False)
+    macro = load_macro(folder / "pldm.safetensors")
+    assert macro.name == "macro-pldm-small-tworoom"
+    made = prepare_hierarchy(make_settings("hi-lewm-c"), model, macro, corpus)
+    start, goal = model.encode(corpus.frames(0)[[0, 25]])
+    sub_goal, _ = made.guide(goal, seed=1, episode=0)(start, 0)
+    assert sub_goal.shape == (model.latent_size,)
+    with pytest.raises(ModelError, match="macro-pldm-small-tworoom"):
+        prepare_hierarchy(make_settings("hi-lewm-c"), other, macro, corpus)
+
+
 def test_costs_are_told_with_and_without_metro():
     """What was not measured is said to be so."""
     assert str(MacroCost(10, 120.0, 90.0, None)) == (

@@ -16,7 +16,8 @@ ACTION_BLOCK = 5
 """a, frames of an action block, in every benchmark of the paper."""
 PAPER_BUDGETS = (30, 50, 60, 90, 100, 120, 130, 150, 180, 200, 300)
 """Budgets T of the paper's fronts."""
-_WITHOUT_PLANS = ("replay", "random", "stay")
+WITHOUT_PLANS = ("replay", "random", "stay")
+"""Methods that plan nothing: their seconds would say nothing."""
 
 
 @dataclass(frozen=True)
@@ -68,7 +69,7 @@ class Cell:
     @property
     def setting(self) -> tuple[int | None, int | None]:
         """(h, H), None for what the method does not have."""
-        blocks = None if self.method in _WITHOUT_PLANS else self.plan_blocks
+        blocks = None if self.method in WITHOUT_PLANS else self.plan_blocks
         return blocks, self.waypoint_budget
 
     @property
@@ -129,7 +130,7 @@ class Cell:
     @property
     def macro_overhead(self) -> float | None:
         """(search + entry) / planning; None: nothing was planned, or nothing timed."""
-        if self.method in _WITHOUT_PLANS:
+        if self.method in WITHOUT_PLANS:
             return None
         total = sum(self.seconds[phase] for phase in PLANNING)
         macro = self.seconds["search"] + self.seconds["entry"]

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from metro.errors import MissingExtra
-from metro.evaluation.cells import Cell, front
+from metro.evaluation.cells import WITHOUT_PLANS, Cell, front
 from metro.evaluation.comparison import (
     FLAT_BEST,
     FLAT_PAPER,
@@ -63,10 +63,10 @@ def draw_curves(cells: Sequence[Cell]) -> bytes:
 
 
 def draw_fronts(cells: Sequence[Cell]) -> bytes:
-    """Return success against seconds of planning: each method's (h, H, T) front."""
+    """Return success against seconds of planning: the (h, H, T) fronts of planners."""
     figure, axes = _axes(_title(cells))
     for label, some in contenders(cells).items():
-        points = front(some)
+        points = [] if label in WITHOUT_PLANS else front(some)
         seconds = [point.seconds for point in points]
         success = [100 * point.success for point in points]
         if points:

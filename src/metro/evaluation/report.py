@@ -69,7 +69,8 @@ _READING = (
 )
 _PAIRING = (
     "Paired: only queries and seeds that both have. The interval of a difference is a "
-    "bootstrap that draws queries with all their seeds; p is McNemar's exact test."
+    "bootstrap that draws queries with all their seeds; p is McNemar's exact test over "
+    "runs, as if seeds of one query were independent: trust the interval before it."
 )
 _UNPAIRED = "Not run: metro and another method on the same queries and seeds."
 
