@@ -326,7 +326,7 @@ def seconds(code):
 
 
 def test_starting_is_fast():
-    """Importing metro, or asking for help, takes at most 3 times importing NumPy."""
+    """Importing metro takes at most 3 times importing NumPy, asking for help 4 times."""
     help_ = (
         "import sys; sys.argv = ['metro', '--help']; from metro.cli import app; app()"
     )
@@ -335,4 +335,4 @@ def test_starting_is_fast():
         for code in ("import numpy", "import metro", help_)
     )
     assert package < 3 * numpy
-    assert helped < 0.5 or helped < 3 * numpy
+    assert helped < 0.5 or helped < 4 * numpy

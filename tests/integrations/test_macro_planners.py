@@ -240,8 +240,8 @@ def test_too_few_sequences_are_told():
     model, recorded = make_frozen(), make_recorded()
     macro = make_macro(model)
     message = (
-        "96 sequences of 25 actions were asked for; the corpus has 95. Record more "
-        "episodes, or ask for fewer."
+        "96 sequences of 25 actions were asked for; the corpus has 95. Record more or "
+        "longer episodes, or plan fewer macro steps."
     )
     with pytest.raises(ModelError, match=f"^{re.escape(message)}$"):
         build_bank(recorded, model, macro, macro_steps=1, size=96)

@@ -154,7 +154,7 @@ def test_bad_shares_cost_nothing(folder, tmp_path):
     failed = study(
         "corpus-size", folder, output, *latents, "--share", 100, "--waypoint-budget", 8
     )
-    assert "is no graph" in str(failed.exception)
+    assert "holds latents, not a graph" in str(failed.exception)
     assert not output.exists()
 
 

@@ -39,11 +39,8 @@ class PartSource(BenchSource):
         opened = super().open()
         whole = opened.graph
         try:
-            if not isinstance(whole, FrameGraph):
-                raise BenchmarkError(
-                    f"{self.graph} is no graph. The study needs one: metro build "
-                    f"LATENTS."
-                )
+            if whole is None:
+                raise BenchmarkError("The study needs a graph: metro build LATENTS.")
             number = whole.latents.num_episodes
             episodes = choose_episodes(number, self.share, self.subset_seed)
             graph = part_of(whole, episodes)
