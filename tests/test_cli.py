@@ -326,7 +326,7 @@ def seconds(code):
 
 
 def test_starting_is_fast():
-    """Importing metro takes at most 3 times importing NumPy, asking for help 4 times."""
+    """Importing metro takes at most 3 times importing NumPy, asking for help 4."""
     help_ = (
         "import sys; sys.argv = ['metro', '--help']; from metro.cli import app; app()"
     )
