@@ -496,6 +496,30 @@ def test_macro_steps_and_options_are_cells_of_their_own():
     assert len(contenders(cells)["hi-lewm-c"]) == 2
 
 
+def test_graphs_of_another_k_or_alpha_are_cells_of_their_own():
+    """The paper fixes both; what departs from it never speaks for metro."""
+    options = {"num_neighbours": 4, "quantile": 0.25}
+    steep, wide = options | {"quantile": 0.05}, options | {"num_neighbours": 8}
+    rows = [
+        *METRO,
+        *(
+            row(9, 7, 40, "metro", graph_options=told)
+            for told in (options, steep, wide)
+        ),
+    ]
+    cells = make_cells(rows)
+    assert [cell.name for cell in cells] == [
+        "metro, h = 1, H = 8",
+        "metro (k = 8), h = 1, H = 8",
+        "metro (α = 0.05), h = 1, H = 8",
+    ]
+    assert len(cells[0].outcomes) == len(METRO) + 1
+    assert len(contenders(cells)["metro"]) == 1
+    command = command_of_cell(cells[2])
+    assert "--method metro --graph GRAPH.metro --waypoint-budget 8" in command
+    assert "--option" not in command
+
+
 def hierarchical(**more):
     found = runs({7: [30, None]}, "hi-lewm-c")
     return [told | {"setting": told["setting"] | more} for told in found]

@@ -18,6 +18,11 @@ from metro.evaluation.benchmark import evaluation_calls, load_benchmark
 from metro.integrations.compat import import_swm
 from metro.integrations.recording import record as module
 from metro.integrations.recording import workers
+from metro.integrations.recording.arithmetic import (
+    common_arithmetic,
+    for_children,
+    is_common,
+)
 from metro.integrations.recording.episode import load_episode, record_episode
 from metro.integrations.recording.plan import Plan
 from metro.integrations.recording.record import record
@@ -357,3 +362,46 @@ def test_an_interruption_while_assembling_leaves_no_file(
         record(tworoom, tmp_path / "x.h5", **SMALL)
     assert os.listdir(tmp_path) == [".x.h5.partial"]
     assert len(list(tmp_path.glob(".x.h5.partial/episode-*.npz"))) == 5
+
+
+def test_another_processor_records_the_same(tmp_path):
+    """Contacts make other trajectories of a last bit that a wide kernel rounds."""
+    script = """
+import sys
+from metro.evaluation.benchmark import load_benchmark
+from metro.integrations.recording.arithmetic import is_common
+from metro.integrations.recording.record import record
+print(is_common())
+if __name__ == "__main__":
+    record(load_benchmark("cube"), sys.argv[1], episodes=1, steps=60, image_size=32,
+           rendering="fast", recipe="expert")
+"""
+    path = tmp_path / "script.py"
+    path.write_text(script.lstrip())
+    known = dict(os.environ) | {"MUJOCO_GL": "egl"}
+    plain = known | common_arithmetic()
+    own = {name: known[name] for name in known.keys() - common_arithmetic().keys()}
+    for name, environment in (("own", own), ("plain", plain)):
+        arguments = [sys.executable, path, tmp_path / f"{name}.h5"]
+        told = subprocess.run(
+            arguments, env=environment, check=True, capture_output=True, text=True
+        )
+        assert told.stdout.startswith(str(name == "plain" or not common_arithmetic()))
+    assert (tmp_path / "own.h5").read_bytes() == (tmp_path / "plain.h5").read_bytes()
+
+
+def test_the_arithmetic_of_recordings_is_for_children_only(monkeypatch):
+    monkeypatch.setenv("OPENBLAS_CORETYPE", "Zen")
+    monkeypatch.delenv("NPY_DISABLE_CPU_FEATURES", raising=False)
+    wanted = common_arithmetic()
+    with for_children():
+        assert is_common()
+        assert {name: os.environ.get(name) for name in wanted} == wanted
+    assert os.environ["OPENBLAS_CORETYPE"] == "Zen"
+    assert "NPY_DISABLE_CPU_FEATURES" not in os.environ
+
+
+def test_other_machines_agree_on_nothing(monkeypatch):
+    monkeypatch.setattr("platform.machine", lambda: "arm64")
+    assert common_arithmetic() == {}
+    assert is_common()

@@ -9,11 +9,11 @@ def command_of_cell(cell: Cell) -> str:
     """Return the command of a cell; CAPITALS are for the reader to fill in."""
     task, name = cell.task, cell.task.benchmark
     words = [f"metro evaluate {name} --corpus {task.corpus}"]
-    method, _, option = cell.method.rstrip(")").partition(" (")
+    method, _, told = cell.method.rstrip(")").partition(" (")
+    options = [part for part in told.split(", ") if part and " = " not in part]
     model = task.model if method in MODEL_METHODS else "ANY-MODEL"
     words += [f"--model {model} --method {method}"]
-    if option:
-        words += [f"--option {option}"]
+    words += [f"--option {option}" for option in options]
     if method in GRAPH_METHODS:
         words += [f"--graph GRAPH.metro --waypoint-budget {cell.waypoint_budget}"]
     if method in HIERARCHICAL_METHODS:

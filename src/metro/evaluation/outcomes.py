@@ -8,7 +8,11 @@ from typing import Any
 
 from metro.errors import BenchmarkError
 from metro.evaluation.queries import Query
-from metro.evaluation.records import read_rows
+from metro.evaluation.records import (
+    USUAL_GRAPH_OPTIONS,
+    graph_options_of,
+    read_rows,
+)
 
 UNKNOWN = "not recorded"
 PHASES = ("draw", "encode", "search", "entry", "plan", "step")
@@ -51,7 +55,8 @@ class Outcome:
 
     Attributes:
         task: What was asked.
-        method: Such as ``metro``; with its option in brackets, if it was given one.
+        method: Such as ``metro``; in brackets its option, and k or α of a graph that
+            departs from the paper's.
         plan_blocks: h.
         waypoint_budget: H; None for methods without a graph.
         macro_steps: h_h; None for methods without macro actions.
@@ -161,7 +166,7 @@ def _read(row: Mapping[str, Any]) -> Outcome:
         error = row.get("error")
         return Outcome(
             task=_task(row, query),
-            method=_method(setting),
+            method=_method(row),
             plan_blocks=int(setting["plan_blocks"]),
             waypoint_budget=setting["waypoint_budget"],
             macro_steps=setting.get("macro_steps"),
@@ -191,9 +196,18 @@ def _whole(frames: Any) -> int | None:
     return None if frames is None else int(frames)
 
 
-def _method(setting: Mapping[str, Any]) -> str:
-    option = setting.get("option")
-    return str(setting["method"]) + (f" ({option})" if option else "")
+def _method(row: Mapping[str, Any]) -> str:
+    """Return the method with what was chosen otherwise than usual in brackets."""
+    setting = row["setting"]
+    graph, usual = graph_options_of(row) or {}, USUAL_GRAPH_OPTIONS
+    letters = {"num_neighbours": "k", "quantile": "α"}
+    chosen = [setting["option"]] if setting.get("option") else []
+    chosen += [
+        f"{letters[name]} = {graph[name]:g}"
+        for name in letters
+        if name in graph and graph[name] != usual[name]
+    ]
+    return str(setting["method"]) + (f" ({', '.join(chosen)})" if chosen else "")
 
 
 def _task(row: Mapping[str, Any], query: Query) -> Task:

@@ -17,6 +17,12 @@ from metro.pricing import DEFAULT_QUANTILE
 GRAPH_METHODS = ("metro", "committed")
 """Those that need a graph."""
 
+USUAL_GRAPH_OPTIONS: dict[str, float] = {
+    "num_neighbours": DEFAULT_NEIGHBOURS,
+    "quantile": DEFAULT_QUANTILE,
+}
+"""k and α, which the paper does not tune."""
+
 HIERARCHICAL_METHODS = ("hi-lewm", "hi-lewm-c", "hi-lewm-c-staged")
 """Those that need a macro model on top of the world model."""
 
@@ -117,10 +123,7 @@ def graph_options_of(row: Mapping[str, Any]) -> dict[str, float] | None:
     """Return k and α of a row's graph; rows that do not tell have the defaults."""
     if row.get("graph") is None:
         return None
-    options: dict[str, float] = row.get("graph_options") or {
-        "num_neighbours": DEFAULT_NEIGHBOURS,
-        "quantile": DEFAULT_QUANTILE,
-    }
+    options: dict[str, float] = row.get("graph_options") or USUAL_GRAPH_OPTIONS
     return options
 
 

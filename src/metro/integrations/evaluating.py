@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import torch
 
 from metro.errors import BenchmarkError
 from metro.evaluation.floors import RandomActor, ScriptedActor, Unseeing
@@ -116,6 +117,7 @@ def describe(bench: Bench, queries: QuerySet, setting: Setting) -> dict[str, Any
         },
         "rendering": model.rendering,
         "device": str(model.device),
+        "processor": torch.backends.cpu.get_cpu_capability(),
         "renderer": str(find_renderer(bench.benchmark)),
         "versions": library_versions() | {"commit": commit()},
     } | bench.remarks()

@@ -12,6 +12,7 @@ from pathlib import Path
 from metro._places import sync
 from metro.errors import BenchmarkError, StorageError
 from metro.evaluation.benchmark import Benchmark
+from metro.integrations.recording.arithmetic import is_common
 from metro.integrations.recording.episode import Episode, load_episode
 from metro.integrations.recording.plan import Plan
 from metro.integrations.recording.released import SETTINGS, write_corpus
@@ -40,8 +41,8 @@ def record(  # noqa: PLR0913  (one argument a setting, as the verb has them)
 ) -> None:
     """Record a corpus of ``benchmark`` to the HDF5 file ``path``.
 
-    The bytes depend on the settings alone, not on the number of workers nor on
-    interruptions.
+    The bytes depend on the settings alone: not on the number of workers, not on
+    interruptions, and not on which x86 processor it is. Decision: D30.
 
     Args:
         benchmark: What to record.
@@ -52,7 +53,8 @@ def record(  # noqa: PLR0913  (one argument a setting, as the verb has them)
         image_size: Pixels along a side; 224 as released.
         rendering: ``stock`` as released, or ``fast`` where the benchmark has it.
         steps: Environment steps of an episode, at most; the benchmark's if None.
-        workers: Processes; with 1 everything happens in this one.
+        workers: Processes. With 1 everything happens in this one, if it was started
+            with the arithmetic of recordings.
         progress: Called with episodes (done, total).
         force: Replace a corpus that metro recorded; never anything else.
     """
@@ -138,7 +140,7 @@ def _record_missing(
     if progress is not None:
         progress(finished, plan.episodes)
     workers = min(workers, len(missing))
-    if workers > 1:
+    if workers > 1 or (missing and not is_common()):
         shares = [missing[first::workers] for first in range(workers)]
         record_apart(plan, folder, shares, done, renderer)
     elif missing:

@@ -10,6 +10,7 @@ from queue import Empty
 from typing import Any
 
 from metro.errors import MetroError, WorldError
+from metro.integrations.recording.arithmetic import for_children
 from metro.integrations.recording.episode import record_episode, save_episode
 from metro.integrations.recording.plan import Plan
 from metro.integrations.rendering import Renderer, adopt
@@ -60,8 +61,9 @@ def record_apart(
         for share in shares
     ]
     try:
-        for worker in workers:
-            worker.start()
+        with for_children():
+            for worker in workers:
+                worker.start()
         _listen(reports, workers, sum(map(len, shares)), done)
     finally:
         for worker in workers:

@@ -1,0 +1,53 @@
+"""One arithmetic for all x86 machines: a recording has the same bytes on each of them.
+
+NumPy and OpenBLAS choose their kernels by the processor, and those with 512-bit vectors
+round the last bit otherwise. A contact turns that bit into another trajectory: of 80
+episodes of Cube, 20 had other pictures. Both libraries choose when they are loaded, so
+recording happens in processes that start with these variables set.
+"""
+
+import os
+import platform
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+_X86 = ("x86_64", "AMD64")
+_WIDE = ("AVX512", "X86_V4")
+"""How NumPy names what goes beyond AVX2."""
+
+
+def common_arithmetic() -> dict[str, str]:
+    """Return the variables that a recording process starts with on this machine.
+
+    Empty where there is nothing to agree on: not x86, or x86 without AVX2.
+    """
+    from numpy._core._multiarray_umath import __cpu_dispatch__, __cpu_features__
+
+    if platform.machine() not in _X86 or not __cpu_features__.get("AVX2"):
+        return {}
+    wide = [name for name in __cpu_dispatch__ if name.startswith(_WIDE)]
+    known = [name for name in wide if __cpu_features__.get(name)]
+    told = {"OPENBLAS_CORETYPE": "Haswell"}
+    return told | ({"NPY_DISABLE_CPU_FEATURES": " ".join(known)} if known else {})
+
+
+def is_common() -> bool:
+    """Return whether this process itself was started that way."""
+    wanted = common_arithmetic()
+    return all(os.environ.get(name) == value for name, value in wanted.items())
+
+
+@contextmanager
+def for_children() -> Iterator[None]:
+    """Have processes that are started inside begin with the common arithmetic."""
+    wanted = common_arithmetic()
+    before = {name: os.environ.get(name) for name in wanted}
+    os.environ.update(wanted)
+    try:
+        yield
+    finally:
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value
