@@ -3,6 +3,7 @@
 import pytest
 
 from metro.integrations import doctor
+from metro.integrations.arithmetic import common_arithmetic
 from metro.integrations.doctor import CHECKS, Finding, examine
 
 
@@ -10,7 +11,7 @@ def test_everything_of_the_issue_is_looked_at():
     """Each with something to do if it fails."""
     assert list(CHECKS) == [
         *("python", "torch", "stable-worldmodel", "renderer"),
-        *("tworoom", "reacher", "pusht", "cube", "models", "disk"),
+        *("tworoom", "reacher", "pusht", "cube", "arithmetic", "models", "disk"),
     ]
     assert all(check.cure for check in CHECKS.values())
 
@@ -69,6 +70,21 @@ def test_looking_prints_what_was_seen(capsys):
     """On a line of its own, after whatever libraries say."""
     doctor.look("python")
     assert capsys.readouterr().out.startswith("\nPython 3.")
+
+
+def test_arithmetic_is_told_with_what_to_export(monkeypatch):
+    """Same latents on another machine: how, or that there is nothing to do."""
+    monkeypatch.delenv("OPENBLAS_CORETYPE", raising=False)
+    told = doctor._look_at_arithmetic()
+    wanted = common_arithmetic()
+    assert all(f"{name}='{value}'" in told for name, value in wanted.items())
+    for name, value in wanted.items():
+        monkeypatch.setenv(name, value)
+    assert doctor._look_at_arithmetic().startswith(
+        "that of all x86" if wanted else "this processor's own"
+    )
+    monkeypatch.setattr("platform.machine", lambda: "arm64")
+    assert doctor._look_at_arithmetic().startswith("this processor's own; latents")
 
 
 def test_worlds_are_looked_at_in_full():

@@ -15,14 +15,14 @@ import pytest
 
 from metro.errors import BenchmarkError, MetroError, StorageError, WorldError
 from metro.evaluation.benchmark import evaluation_calls, load_benchmark
-from metro.integrations.compat import import_swm
-from metro.integrations.recording import record as module
-from metro.integrations.recording import workers
-from metro.integrations.recording.arithmetic import (
+from metro.integrations.arithmetic import (
     common_arithmetic,
     for_children,
     is_common,
 )
+from metro.integrations.compat import import_swm
+from metro.integrations.recording import record as module
+from metro.integrations.recording import workers
 from metro.integrations.recording.episode import load_episode, record_episode
 from metro.integrations.recording.plan import Plan
 from metro.integrations.recording.record import record
@@ -369,7 +369,7 @@ def test_another_processor_records_the_same(tmp_path):
     script = """
 import sys
 from metro.evaluation.benchmark import load_benchmark
-from metro.integrations.recording.arithmetic import is_common
+from metro.integrations.arithmetic import is_common
 from metro.integrations.recording.record import record
 print(is_common())
 if __name__ == "__main__":

@@ -120,6 +120,21 @@ def _look_at_renderer() -> str:
     return f"MuJoCo draws by {find_mujoco_renderer()}"
 
 
+def _look_at_arithmetic() -> str:
+    """Say whether this machine computes what others do, to the last bit."""
+    from metro.integrations.arithmetic import common_arithmetic, is_common
+
+    if not common_arithmetic():
+        return "this processor's own; latents may differ from others' in the last bit"
+    if is_common():
+        return "that of all x86 processors: latents and rows are the same on each"
+    exports = " ".join(f"{k}={v!r}" for k, v in common_arithmetic().items())
+    return (
+        "recordings have the same bytes on all x86 processors, latents and rows may "
+        f"differ in the last bit; if that matters: export {exports}"
+    )
+
+
 def _look_at_disk() -> str:
     free = shutil.disk_usage(Path.cwd()).free
     if not os.access(Path.cwd(), os.W_OK):
@@ -193,6 +208,7 @@ CHECKS = {
         "Unset MUJOCO_GL, or install a software renderer: apt install libegl1 libgl1.",
     ),
     **{name: _world_check(name) for name in ("tworoom", "reacher", "pusht", "cube")},
+    "arithmetic": Check(_look_at_arithmetic, 'pip install "metro-wm[swm]"'),
     "models": Check(_look_at_models, 'Install again: pip install "metro-wm[swm]"'),
     "disk": Check(_look_at_disk, "Free some space, or work in another folder."),
 }

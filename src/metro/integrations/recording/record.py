@@ -12,7 +12,7 @@ from pathlib import Path
 from metro._places import sync
 from metro.errors import BenchmarkError, StorageError
 from metro.evaluation.benchmark import Benchmark
-from metro.integrations.recording.arithmetic import is_common
+from metro.integrations.arithmetic import is_common
 from metro.integrations.recording.episode import Episode, load_episode
 from metro.integrations.recording.plan import Plan
 from metro.integrations.recording.released import SETTINGS, write_corpus

@@ -10,7 +10,7 @@ from queue import Empty
 from typing import Any
 
 from metro.errors import MetroError, WorldError
-from metro.integrations.recording.arithmetic import for_children
+from metro.integrations.arithmetic import for_children
 from metro.integrations.recording.episode import record_episode, save_episode
 from metro.integrations.recording.plan import Plan
 from metro.integrations.rendering import Renderer, adopt

@@ -1,9 +1,10 @@
-"""One arithmetic for all x86 machines: a recording has the same bytes on each of them.
+"""One arithmetic for all x86 machines: the same bytes on each of them.
 
-NumPy and OpenBLAS choose their kernels by the processor, and those with 512-bit vectors
-round the last bit otherwise. A contact turns that bit into another trajectory: of 80
-episodes of Cube, 20 had other pictures. Both libraries choose when they are loaded, so
-recording happens in processes that start with these variables set.
+NumPy, OpenBLAS and torch choose their kernels by the processor, and those with 512-bit
+vectors round the last bit otherwise. Latents then have another digest, and a contact
+turns that bit into another trajectory: of 80 episodes of Cube, dozens had other
+actions. The libraries choose when they are loaded, so these variables must be set when
+a process starts. Recording does so by itself; for the rest `metro doctor` tells them.
 """
 
 import os
@@ -12,12 +13,19 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 _X86 = ("x86_64", "AMD64")
+_KERNELS = {
+    "ATEN_CPU_CAPABILITY": "avx2",
+    "MKL_ENABLE_INSTRUCTIONS": "AVX2",
+    "ONEDNN_MAX_CPU_ISA": "AVX2",
+    "OPENBLAS_CORETYPE": "Haswell",
+}
+"""Of torch, its two libraries of matrix products, and NumPy's."""
 _WIDE = ("AVX512", "X86_V4")
 """How NumPy names what goes beyond AVX2."""
 
 
 def common_arithmetic() -> dict[str, str]:
-    """Return the variables that a recording process starts with on this machine.
+    """Return the variables that a process must start with on this machine.
 
     Empty where there is nothing to agree on: not x86, or x86 without AVX2.
     """
@@ -27,8 +35,8 @@ def common_arithmetic() -> dict[str, str]:
         return {}
     wide = [name for name in __cpu_dispatch__ if name.startswith(_WIDE)]
     known = [name for name in wide if __cpu_features__.get(name)]
-    told = {"OPENBLAS_CORETYPE": "Haswell"}
-    return told | ({"NPY_DISABLE_CPU_FEATURES": " ".join(known)} if known else {})
+    off = {"NPY_DISABLE_CPU_FEATURES": " ".join(known)} if known else {}
+    return _KERNELS | off
 
 
 def is_common() -> bool:
