@@ -11,6 +11,7 @@ import os
 import platform
 from collections.abc import Iterator
 from contextlib import contextmanager
+from importlib import import_module
 
 _X86 = ("x86_64", "AMD64")
 _KERNELS = {
@@ -29,12 +30,12 @@ def common_arithmetic() -> dict[str, str]:
 
     Empty where there is nothing to agree on: not x86, or x86 without AVX2.
     """
-    from numpy._core._multiarray_umath import __cpu_dispatch__, __cpu_features__
-
-    if platform.machine() not in _X86 or not __cpu_features__.get("AVX2"):
+    numpy_core = import_module("numpy._core._multiarray_umath")
+    features: dict[str, bool] = numpy_core.__cpu_features__
+    if platform.machine() not in _X86 or not features.get("AVX2"):
         return {}
-    wide = [name for name in __cpu_dispatch__ if name.startswith(_WIDE)]
-    known = [name for name in wide if __cpu_features__.get(name)]
+    wide = [name for name in numpy_core.__cpu_dispatch__ if name.startswith(_WIDE)]
+    known = [name for name in wide if features.get(name)]
     off = {"NPY_DISABLE_CPU_FEATURES": " ".join(known)} if known else {}
     return _KERNELS | off
 
