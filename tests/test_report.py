@@ -275,12 +275,27 @@ def test_arrival_leaves_solved_starts_out():
 def test_the_overview_tells_which_h_won_and_how_many_pairs_there_are():
     """Eight pairs have no interval, twelve have one."""
     (told,) = overview(by_task(make_cells(ROWS)), []).rows
-    assert told[5] == "37.5 [14, 69], n = 8, h = 3 of 3, 15"
-    assert told[7] == "+12.5 (8 pairs)"
+    assert told[:4] == ("tworoom", "lewm-small-tworoom", "2,000", "75")
+    assert told[6] == "37.5 [14, 69], n = 8, h = 3 of 3, 15"
+    assert told[8] == "+12.5 (8 pairs)"
     twelve = {7: [50] * 9 + [None] * 3}
     more = runs(twelve, "metro") + runs({7: [None] * 8 + [50] * 4}, plan_blocks=3)
     (told,) = overview(by_task(make_cells(more)), []).rows
-    assert re.fullmatch(r"\+41\.7 \[[+-]\d+, \+\d+\], 12 pairs", told[7])
+    assert re.fullmatch(r"\+41\.7 \[[+-]\d+, \+\d+\], 12 pairs", told[8])
+
+
+def test_corpora_of_two_sizes_are_told_apart():
+    """The same benchmark, model and distance, planned with more recordings."""
+    corpus = {"name": "more.h5", "digest": "c2", "episodes": 18_685}
+    asked = {"name": "more-d75.csv", "digest": "q2"}
+    more = runs({7: [50, 80]}, "metro", corpus=corpus, queries=asked)
+    tasks = by_task(make_cells([*ROWS, *more]))
+    titles = [task.title for task in tasks]
+    assert titles == [
+        "tworoom, lewm, d = 75, 18,685 episodes",
+        "tworoom, lewm, d = 75, 2,000 episodes",
+    ]
+    assert [row[2] for row in overview(tasks, []).rows] == ["18,685", "2,000"]
 
 
 def test_a_method_looks_the_same_in_every_plot():
@@ -629,7 +644,7 @@ def test_the_numbers_on_top():
     far, spent, counted = key_figures(tasks, len(ROWS)).figures
     assert far.value == "88 %"
     assert far.label == "tworoom: metro, goals 75 frames away"
-    assert "T = 300, n = 8; lewm-small-tworoom. +50 points [" in far.note
+    assert "T = 300, n = 8; lewm-small-tworoom, 2,000 episodes. +50 points" in far.note
     assert "on the 8 runs that both have" in far.note
     assert spent.value == "20.0 %"  # 2 of the 10 seconds of planning
     assert counted.value == "24"
@@ -644,9 +659,9 @@ def test_ablations_are_of_pairs():
     told, table = ablations(by_task(make_cells(METRO + blind)))
     assert "no re-entry: the first route is followed to its end" in told.text
     last = table.rows[-1]
-    assert last[3:6] == ("300", "committed", "87.5 [53, 98], n = 8")
-    assert last[7].startswith("+50.0 [")  # 3 of 4 against 1 of 4
-    assert last[8] == "4"
+    assert last[4:7] == ("300", "committed", "87.5 [53, 98], n = 8")
+    assert last[8].startswith("+50.0 [")  # 3 of 4 against 1 of 4
+    assert last[9] == "4"
     nothing = ablations(by_task(make_cells(METRO)))[1]
     assert nothing.text == "Not run: committed, oracle, waypoints, beside metro."
 

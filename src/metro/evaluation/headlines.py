@@ -32,6 +32,7 @@ def _plain(line: Line, paper: Sequence[PaperCell]) -> dict[str, Any]:
         "benchmark": task.benchmark,
         "model": task.model,
         "family": task.family,
+        "episodes": task.episodes,
         "goal_distance": task.goal_distance,
         "method": line.label,
         "plan_blocks": cell.plan_blocks,

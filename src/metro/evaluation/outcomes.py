@@ -48,6 +48,17 @@ class Task:
     digests: tuple[str, str, str] = field(repr=False)
     episodes: int | None = field(default=None, compare=False)
 
+    @property
+    def size(self) -> str:
+        """How many episodes the corpus has, in words."""
+        return "" if self.episodes is None else f"{self.episodes:,}"
+
+    @property
+    def title(self) -> str:
+        """What to call the task; corpora of one benchmark differ by their size."""
+        told = f"{self.benchmark}, {self.family}, d = {self.goal_distance}"
+        return told + (f", {self.size} episodes" if self.size else "")
+
 
 @dataclass(frozen=True)
 class Outcome:

@@ -114,7 +114,8 @@ def _curve(axes: Any, line: Line, look: dict[str, str]) -> None:
 
 def _title(cells: Sequence[Cell]) -> str:
     task = cells[0].task
-    return f"{task.benchmark}, {task.model}, d = {task.goal_distance}"
+    told = f"{task.benchmark}, {task.model}, d = {task.goal_distance}"
+    return told + (f", {task.size} episodes" if task.size else "")
 
 
 def _axes(title: str) -> tuple[Any, Any]:

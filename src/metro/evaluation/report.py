@@ -112,7 +112,7 @@ def write_report(material: Material, folder: Path) -> list[Path]:
             place = f"{task.benchmark}-{task.family}-d{task.goal_distance}"
             name = f"{number:02d}-{place}-{what}.png"
             drawn[name] = draw(some)
-            described = f"{_name(task)}: {_DESCRIPTIONS[what]}"
+            described = f"{task.title}: {_DESCRIPTIONS[what]}"
             plots.setdefault(task, []).append(Picture(name, described))
     studies = study_part(material)
     drawn |= studies.pictures
@@ -156,7 +156,7 @@ def _tables(cells: Sequence[Cell], plots: Mapping[Task, list[Picture]]) -> list[
         for task, some in tasks.items():
             if task.benchmark == benchmark:
                 blocks = _section(some, paper, plots.get(task, []))
-                page.append(Fold(Heading(_name(task), 3), tuple(blocks)))
+                page.append(Fold(Heading(task.title, 3), tuple(blocks)))
     return [*page, Heading("Ablations"), *ablations(tasks)]
 
 
@@ -207,14 +207,10 @@ def _section(
     return [*page, Heading("Commands", 4), Command("\n".join(commands))]
 
 
-def _name(task: Task) -> str:
-    return f"{task.benchmark}, {task.family}, d = {task.goal_distance}"
-
-
 def _told(cells: Sequence[Cell]) -> str:
     task, run = cells[0].task, {cell.method for cell in cells}
     left = [name for name in ORDER if name not in run and "(" not in name]
-    size = "" if task.episodes is None else f", {task.episodes:,} episodes"
+    size = f", {task.size} episodes" if task.size else ""
     model, corpus, _ = (digest[:12] for digest in task.digests)
     return (
         f"Model {task.model} ({model}); recordings {task.corpus} ({corpus}{size}); "
