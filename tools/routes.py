@@ -5,7 +5,7 @@ and, in the simulator's own state, how far apart the two ends of those bridges a
 of the starts with the cube on the table: whether a route grasps it along a recording, as a robot
 must, or only by jumping from a frame where it lies free to one where it is held.
 
-    python tools/routes.py FOLDER    (with BENCHMARK.h5 and BENCHMARK-lewm.metro)
+    python tools/routes.py FOLDER    (with CORPUS.h5 and CORPUS-lewm.metro of each in CORPORA)
 """
 
 import json
@@ -26,6 +26,8 @@ from metro.source import commit
 
 TARGET = Path(__file__).parents[1] / "docs" / "routes.json"
 BUDGETS = {"tworoom": 8, "reacher": 10, "pusht": 18, "cube": 7}
+CORPORA = ("tworoom", "reacher", "pusht", "pusht-18685", "cube")
+"""Recordings, named after their benchmark and, if there are several, their size."""
 PARTS = {
     "pusht": {
         "agent, pixels": ("state", slice(0, 2)),
@@ -41,13 +43,14 @@ LYING = 0.03
 """Metres: the middle of a cube that lies on the table is at 0.02."""
 
 
-def measure(folder: Path, benchmark: str) -> dict[str, Any]:
-    """Return medians over the routes of a benchmark's 50 queries."""
-    graph = load(folder / f"{benchmark}-lewm.metro")
+def measure(folder: Path, corpus: str) -> dict[str, Any]:
+    """Return medians over the routes of the 50 queries of a corpus."""
+    graph = load(folder / f"{corpus}-lewm.metro")
+    benchmark = corpus.split("-")[0]
     budget = BUDGETS[benchmark]
     pricing = PricingCurve.fit(graph.latents, budget)
     graph = build_graph(graph.latents, graph.table, pricing)
-    queries = load_queries(benchmarks_folder() / "queries" / f"{benchmark}-d75.csv")
+    queries = load_queries(benchmarks_folder() / "queries" / f"{corpus}-d75.csv")
     costs, counts, ends, paths = [], [], [], []
     for query in queries:
         first = int(graph.latents.episode_offsets[query.episode])
@@ -67,13 +70,14 @@ def measure(folder: Path, benchmark: str) -> dict[str, Any]:
         paths.append((first + query.start, path))
     return {
         "benchmark": benchmark,
+        "episodes": graph.latents.num_episodes,
         "waypoint_budget": budget,
         "queries": queries.name,
         "routes": len(costs),
         "median_cost": round(float(np.median(costs)), 1),
         "median_bridges": float(np.median(counts)),
         "median_bridge_price": round(float(np.median(_prices(graph, ends))), 2),
-        "apart": _apart(folder, benchmark, np.array(ends)),
+        "apart": _apart(folder, corpus, np.array(ends)),
     } | ({"grasps": _grasps(folder, paths)} if benchmark == "cube" else {})
 
 
@@ -85,10 +89,11 @@ def _prices(graph: FrameGraph, ends: list[tuple[int, int]]) -> list[float]:
     return list(graph.pricing.price(gaps.astype(np.float64)))
 
 
-def _apart(folder: Path, benchmark: str, ends: NDArray[np.int64]) -> dict[str, float]:
+def _apart(folder: Path, recording: str, ends: NDArray[np.int64]) -> dict[str, float]:
     """Return the median distance between the ends of bridges, by part of the state."""
     found = {}
-    with open_corpus(str(folder / f"{benchmark}.h5")) as corpus:
+    benchmark = recording.split("-")[0]
+    with open_corpus(str(folder / f"{recording}.h5")) as corpus:
         for name, (column, part) in PARTS.get(benchmark, {}).items():
             values = corpus.column(column)[:, part]
             scale = 100 if name.endswith("cm") else 1
@@ -132,7 +137,7 @@ def _grasps(
 def main() -> None:
     """Measure all benchmarks, and write docs/routes.json."""
     folder = Path(sys.argv[1])
-    rows = [measure(folder, benchmark) for benchmark in BUDGETS]
+    rows = [measure(folder, corpus) for corpus in CORPORA]
     told = {
         "command": "python tools/routes.py FOLDER",
         "commit": commit(),
