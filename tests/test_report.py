@@ -348,6 +348,23 @@ def test_what_is_missing_is_told():
     )
 
 
+def test_a_second_corpus_does_not_hide_what_is_missing():
+    """Of several corpora the one with the most runs is the protocol's."""
+    corpus = {"name": "more.h5", "digest": "c2", "episodes": 18_685}
+    more = runs({7: [50] * 12}, "committed", waypoint_budget=8, corpus=corpus)
+    missing = results_markdown(Material([*ROWS, *more])).split("## What is missing")[1]
+    (line,) = (one for one in missing.splitlines() if "tworoom, lewm, d = 75" in one)
+    assert "oracle, committed" in line
+
+
+def test_a_model_that_has_seen_the_recordings_is_told():
+    seen = only(runs({7: [50, None]}, "metro", trained_on_corpus=True))
+    assert "the model was trained on the recordings that queries are from" in seen.notes
+    for told in (False, None):
+        cell = only(runs({7: [50, None]}, "metro", trained_on_corpus=told))
+        assert not any("trained" in note for note in cell.notes)
+
+
 def test_a_report_is_not_written_over_a_file(tmp_path):
     (tmp_path / "rows.jsonl").write_text("kept")
     with pytest.raises(BenchmarkError, match="is a file"):

@@ -22,11 +22,13 @@ from metro.evaluation.queries import (
 )
 from metro.evaluation.records import Setting, read_rows
 from metro.integrations import campaign
+from metro.integrations.acting import ModelActor
 from metro.integrations.bench import Bench, BenchSource
 from metro.integrations.campaign import run_campaign
+from metro.integrations.cem import CEMSettings
 from metro.integrations.corpora import open_corpus
 from metro.integrations.encoding import encode_corpus
-from metro.integrations.evaluating import evaluate
+from metro.integrations.evaluating import as_query_set, describe, evaluate
 from metro.integrations.models.loading import load_model
 from metro.integrations.querying import choose_settings
 from metro.integrations.recording.record import record
@@ -86,6 +88,41 @@ def test_batched_equals_sequential(bench, queries, setting, tmp_path):
     alone = evaluate(bench, setting, queries[::-1], tmp_path / "b.jsonl", batch=1)
     assert outcomes(together) == outcomes(alone[::-1])
     assert any(row["frames_to_success"] for row in together)
+
+
+@pytest.mark.parametrize("name", ["lewm-small-tworoom", "pldm-small-tworoom"])
+def test_first_plans_do_not_depend_on_company(bench, queries, name):
+    """Equal to float32 rounding: matrix products of more rows may add otherwise."""
+    model = load_model(name)
+    seeds = [FLAT.seed_of(query) for query in queries]
+    settings = CEMSettings(2, iterations=10)
+    starts, goals = (
+        model.encode(np.stack([bench.corpus.frames(e)[step] for e, step in ends]))
+        for ends in (
+            [(query.episode, query.start) for query in queries],
+            [(query.episode, query.goal) for query in queries],
+        )
+    )
+    everyone = ModelActor(model, settings, seeds)
+    together = everyone.plan(starts, goals, range(len(seeds)))
+    for number, seed in enumerate(seeds):
+        one = slice(number, number + 1)
+        alone = ModelActor(model, settings, [seed]).plan(starts[one], goals[one], [0])
+        np.testing.assert_allclose(alone[0], together[number], atol=2e-5)
+
+
+def test_rows_say_whether_the_model_has_seen_the_recordings(bench, queries, tmp_path):
+    """Ours were trained on others; a model of this very file says so."""
+    (row,) = evaluate(bench, FLAT, queries[:1], tmp_path / "a.jsonl")
+    assert row["trained_on_corpus"] is False
+    seen = {"corpus": {"digest": bench.corpus.digest}}
+    for notes, told in ((seen, True), ({}, None)):
+        model = load_model("lewm-small-tworoom")
+        model.notes = notes
+        opened = Bench(bench.benchmark, bench.corpus, model)
+        assert (
+            describe(opened, as_query_set(queries), FLAT)["trained_on_corpus"] is told
+        )
 
 
 def test_goes_on_after_a_kill(bench, queries, tmp_path):

@@ -71,6 +71,7 @@ def test_a_released_checkpoint_loads_strictly(tmp_path, action_size):
         frozen.network.predictor.pos_embedding, tensors["low_predictor.pos_embedding"]
     )
     assert (macro.latent_size, macro.action_size) == (192, action_size)
+    assert load_macro(path).digest == macro.digest  # as --macro of every verb takes it
 
 
 @pytest.mark.parametrize(

@@ -355,8 +355,8 @@ def test_budgets_are_the_published_ones(distance, macro, micro):
     [
         (
             lambda: hierarchy_settings("hi-lewm", 30),
-            "The published budgets are for goal distances 25, 50, 75; got 30. Make "
-            "HierarchySettings of your own.",
+            "The published budgets are for goal distances 25, 50, 75; got 30. Choose "
+            "one of them, or make HierarchySettings of your own in Python.",
         ),
         (
             lambda: hierarchy_settings("hi", 25),

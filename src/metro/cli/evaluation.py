@@ -128,7 +128,12 @@ def evaluate(
     ] = None,
     query_file: QueryPath = None,
     first: First = None,
-    batch: Batch = 25,
+    batch: Annotated[
+        int | None,
+        typer.Option(
+            help="Queries planned, and kept, together; 25, of the hi-lewm methods 1."
+        ),
+    ] = None,
     workers: Workers = 1,
     device: Device = None,
     trust_pickle: TrustPickle = False,
@@ -141,7 +146,7 @@ def evaluate(
     """
     require_worlds("evaluate")
     from metro.display import success_bar
-    from metro.evaluation.records import summarise
+    from metro.evaluation.records import HIERARCHICAL_METHODS, summarise
     from metro.integrations.bench import BenchSource
     from metro.integrations.campaign import run_campaign
     from metro.integrations.querying import choose_settings, find_queries
@@ -162,13 +167,15 @@ def evaluate(
         macro_steps=macro_steps,
         option=option,
     )
+    # Minutes a query: a Ctrl-C is not to lose more than one.
+    usual = 1 if method in HIERARCHICAL_METHODS else 25
     with success_bar(f"{method}, h = {settings[0].plan_blocks}") as progress:
         rows = run_campaign(
             source,
             settings,
             asked,
             output,
-            batch=batch,
+            batch=usual if batch is None else batch,
             workers=workers,
             progress=progress,
         )

@@ -15,13 +15,13 @@ RowFiles = Annotated[
 @app.command()
 def report(
     rows: Annotated[
-        list[Path],
+        list[Path] | None,
         typer.Argument(
-            metavar="ROWS",
+            metavar="[ROWS]",
             help="Rows (.jsonl) of metro evaluate, or folders of them with studies/, "
-            "pictures/ and preface.md.",
+            "pictures/ and preface.md; docs/results if not given.",
         ),
-    ],
+    ] = None,
     output: Annotated[
         Path, typer.Option("--output", "-o", help="Folder; an old report is replaced.")
     ] = Path("report"),
@@ -30,13 +30,13 @@ def report(
     """Write rows as one HTML page that needs nothing else; as Markdown and PNG too.
 
     The paper's figures stand beside ours; what was not run is said, with the command
-    that runs it. metro report docs/results makes the page of this repository.
+    that runs it. Without ROWS, in a clone of metro-wm, it is the page of that.
     """
     from metro.evaluation.headlines import headline_rows
     from metro.evaluation.material import gather
     from metro.evaluation.report import write_report
 
-    found = gather(rows)
+    found = gather(rows or [Path("docs/results")])
     written = write_report(found, output)
     if as_json:
         print_json(headline_rows(found.rows))

@@ -94,6 +94,8 @@ def _notes(runs: Sequence[Outcome], repeated: int, disagree: int) -> list[str]:
     commits = sorted({row.commit for row in runs})
     if len(commits) > 1:
         notes.append(f"rows of different versions: {', '.join(commits)}")
+    if any(row.trained_on_corpus for row in runs):
+        notes.append("the model was trained on the recordings that queries are from")
     died = [row for row in runs if row.error]
     if died:
         causes = Counter(row.error for row in died).most_common(1)

@@ -1,5 +1,6 @@
 """What the protocol asks for and the rows do not have."""
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from metro.evaluation.benchmark import benchmark_names
@@ -24,10 +25,18 @@ _HEADER = ("task", "not run", f"fewer than {FULL_RUNS} runs")
 def missing(tasks: Mapping[Task, Sequence[Cell]]) -> Block:
     """Return a table of the tasks whose rows are not complete.
 
-    The fullest cell of a method counts, over all query files of a distance.
+    The fullest cell of a method counts, over all query files of a distance; of several
+    corpora of a benchmark only the one with the most runs.
     """
     runs: dict[tuple[str, str, int, str], int] = {}
+    sizes = Counter[tuple[str, str]]()
     for task, cells in tasks.items():
+        told = sum(len(cell.outcomes) for cell in cells)
+        sizes[task.benchmark, task.digests[1]] += told
+    usual = {name: digest for (name, digest), _ in reversed(sizes.most_common())}
+    for task, cells in tasks.items():
+        if task.digests[1] != usual[task.benchmark]:
+            continue
         for cell in cells:
             key = (task.benchmark, task.family, task.goal_distance, cell.method)
             runs[key] = max(runs.get(key, 0), len(cell.outcomes))

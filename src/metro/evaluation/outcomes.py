@@ -84,6 +84,7 @@ class Outcome:
         commit: Of the code that planned it.
         graph: Digest of the graph's latents; None: no graph.
         macro: Digest of the macro model; None: no such model.
+        trained_on_corpus: Whether the model has seen these recordings; None: unknown.
     """
 
     task: Task
@@ -104,6 +105,7 @@ class Outcome:
     commit: str
     graph: str | None
     macro: str | None
+    trained_on_corpus: bool | None = None
 
 
 def load_rows(paths: Iterable[Path]) -> list[dict[str, Any]]:
@@ -194,6 +196,7 @@ def _read(row: Mapping[str, Any]) -> Outcome:
             commit=_commit(row.get("versions") or {}),
             graph=row.get("graph"),
             macro=(row.get("macro") or {}).get("digest"),
+            trained_on_corpus=row.get("trained_on_corpus"),
         )
     except (KeyError, TypeError, ValueError, AttributeError) as problem:
         raise BenchmarkError(

@@ -28,7 +28,7 @@ from metro.integrations.macro.hierarchy import (
     prepare_hierarchy,
     require_macro,
 )
-from metro.integrations.macro.settings import hierarchy_settings
+from metro.integrations.macro.settings import HierarchySettings, hierarchy_settings
 from metro.integrations.macro.weights import load_macro
 from metro.integrations.models.frozen import FrozenModel
 from metro.integrations.models.loading import load_model
@@ -67,7 +67,7 @@ class BenchSource:
         model = load_model(self.model, trust_pickle=self.trust_pickle)
         model.to(choose_device(self.device))
         graph = None if self.graph is None else load_graph(self.graph)
-        macro = None if self.macro is None else load_macro(self.macro)
+        macro = None if self.macro is None else load_macro(self.macro).to(model.device)
         return Bench(chosen, open_corpus(self.corpus), model, graph, macro)
 
     def with_graph(self, graph: Path) -> Self:
@@ -129,6 +129,8 @@ class Bench:
             self._check_graph(setting)
         if setting.method in HIERARCHICAL_METHODS:
             require_macro(setting.method, self.macro, self.model)
+            for distance in {query.goal_distance for query in queries or ()}:
+                _settings_of(setting, distance)
 
     def _check_graph(self, setting: Setting) -> None:
         if self.graph is None:
@@ -206,13 +208,7 @@ class Bench:
         """Return a hierarchical method with its bank, made once."""
         key = setting.method, setting.macro_steps, setting.option, goal_distance
         if key not in self._hierarchies:
-            chosen = hierarchy_settings(
-                setting.method,
-                goal_distance,
-                macro_steps=1 if setting.macro_steps is None else setting.macro_steps,
-                leave_one_out=setting.option == "leave-one-out",
-                clip_to_box=setting.option == "box",
-            )
+            chosen = _settings_of(setting, goal_distance)
             made = prepare_hierarchy(chosen, self.model, self.macro, self.corpus)
             self._hierarchies[key] = made
         return self._hierarchies[key]
@@ -247,3 +243,13 @@ class Bench:
             self._worlds.remove(world)
             with suppress(Exception):  # what died may not close either
                 world.close()
+
+
+def _settings_of(setting: Setting, goal_distance: int) -> HierarchySettings:
+    return hierarchy_settings(
+        setting.method,
+        goal_distance,
+        macro_steps=1 if setting.macro_steps is None else setting.macro_steps,
+        leave_one_out=setting.option == "leave-one-out",
+        clip_to_box=setting.option == "box",
+    )

@@ -106,6 +106,7 @@ def describe(bench: Bench, queries: QuerySet, setting: Setting) -> dict[str, Any
             "digest": corpus.digest,
             "episodes": corpus.num_episodes,
         },
+        "trained_on_corpus": _trained_on(bench, setting),
         "macro": _macro(bench, setting),
         "queries": {"name": queries.name, "digest": queries.digest},
         "graph": None if graph is None else graph.latents.digest,
@@ -121,6 +122,14 @@ def describe(bench: Bench, queries: QuerySet, setting: Setting) -> dict[str, Any
         "renderer": str(find_renderer(bench.benchmark)),
         "versions": library_versions() | {"commit": commit()},
     } | bench.remarks()
+
+
+def _trained_on(bench: Bench, setting: Setting) -> bool | None:
+    """Return whether the model has seen this recording; None: its file does not say."""
+    if setting.method not in MODEL_METHODS:
+        return None
+    seen = (bench.model.notes.get("corpus") or {}).get("digest")
+    return None if seen is None else bool(seen == bench.corpus.digest)
 
 
 def _macro(bench: Bench, setting: Setting) -> dict[str, str] | None:

@@ -29,14 +29,15 @@ class LatentCost:
 
     def get_cost(self, infos: dict[str, Any], candidates: Tensor) -> Tensor:
         """Return ``[B, S]`` for candidates ``[B, S, h, action_block * A]``."""
-        start, target = infos["observed"], infos["target"]
+        device = self._model.device  # solvers may keep their candidates elsewhere
+        start, target = (infos[name].to(device) for name in ("observed", "target"))
         number = candidates.shape[:2]
         latents = start.expand(*number, start.shape[-1]).flatten(0, 1)
         # without the guard of `rollout`: some solvers follow gradients
-        network = self._model.network
-        last = unroll(network, latents, candidates.flatten(0, 1))[:, -1]
+        blocks = candidates.flatten(0, 1).to(device)
+        last = unroll(self._model.network, latents, blocks)[:, -1]
         gaps = last.unflatten(0, number) - target.expand(*number, target.shape[-1])
-        return gaps.square().sum(dim=-1)
+        return gaps.square().sum(dim=-1).to(candidates.device)
 
 
 class SolverActor:

@@ -60,7 +60,7 @@ class Bank:
     starts: NDArray[np.int64]
 
     def without(self, episode: int) -> "Bank":
-        """Return the bank without the sequences of one episode."""
+        """Return the bank without the sequences of one episode, smaller by these."""
         kept = self.episodes != episode
         if not kept.any():
             raise ModelError(

@@ -53,6 +53,16 @@ class MacroModel:
         """What to call the model."""
         return str(self.notes.get("name") or f"macro-{self.benchmark}")
 
+    @property
+    def device(self) -> torch.device:
+        """Where the weights are; searches draw and compare on the processor."""
+        return next(self.network.parameters()).device
+
+    def to(self, device: str | torch.device) -> "MacroModel":
+        """Move the weights to a device, and return the model."""
+        self.network.to(device)
+        return self
+
     @torch.inference_mode()
     def encode(self, blocks: Tensor) -> Tensor:
         """Return macro actions ``[B, E]`` of whole chunks ``[B, L, A * 5]``."""
@@ -63,7 +73,11 @@ class MacroModel:
             )
         padding = torch.zeros(blocks.shape[:2], dtype=torch.bool)
         parts = zip(blocks.split(_CHUNK), padding.split(_CHUNK), strict=True)
-        return torch.cat([self.network.encode(*part) for part in parts])
+        made = [
+            self.network.encode(some.to(self.device), mask.to(self.device)).cpu()
+            for some, mask in parts
+        ]
+        return torch.cat(made)
 
     @torch.inference_mode()
     def rollout(self, z: Tensor, macro_actions: Tensor) -> Tensor:
@@ -86,7 +100,8 @@ class MacroModel:
                 f"{self.name} predicts at most {NUM_WAYPOINTS - 1} macro steps, "
                 f"got {macro_actions.shape[1]}."
             )
-        return self.network.unroll(z, macro_actions)
+        moved = z.to(self.device), macro_actions.to(self.device)
+        return self.network.unroll(*moved).cpu()
 
     def require_encoder(self, model: FrozenModel) -> None:
         """Raise `ModelError` unless this predicts the latents of ``model``."""

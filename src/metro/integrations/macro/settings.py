@@ -150,8 +150,8 @@ def hierarchy_settings(
     if goal_distance not in _BUDGETS:
         raise BenchmarkError(
             f"The published budgets are for goal distances "
-            f"{', '.join(map(str, _BUDGETS))}; got {goal_distance}. Make "
-            f"HierarchySettings of your own."
+            f"{', '.join(map(str, _BUDGETS))}; got {goal_distance}. Choose "
+            f"one of them, or make HierarchySettings of your own in Python."
         )
     macro, micro = _BUDGETS[goal_distance]
     samples, iterations, elites = micro

@@ -22,10 +22,7 @@ from metro.integrations.models.weights import fill, read_tensors
 FORMAT = 1
 
 _ENTRY = "metro-macro"
-_NOT_OURS = (
-    "holds no macro model of metro. Train one: metro train-macro BENCHMARK; released "
-    "checkpoints are read by load_released_macro."
-)
+_NOT_OURS = "holds no macro model of metro. Train one: metro train-macro BENCHMARK."
 """The key of the file's metadata that holds our JSON."""
 
 _LOW = {"low_predictor.": "predictor.", "low_pred_proj.": "pred_proj."}
@@ -61,11 +58,12 @@ def save_macro(model: MacroModel, path: str | Path) -> None:
 
 
 def load_macro(source: str | Path) -> MacroModel:
-    """Return the macro model in a file of ours, or one that comes with metro.
+    """Return the macro model in a file, or one that comes with metro.
 
     Args:
-        source: A ``.safetensors`` file that `save_macro` wrote, or the name of a
-            shipped macro model such as ``macro-lewm-small-tworoom``.
+        source: A ``.safetensors`` file that `save_macro` wrote, a released checkpoint
+            (any other ending; the LeWM inside must be the one that plans), or the name
+            of a shipped macro model such as ``macro-lewm-small-tworoom``.
     """
     shipped = str(source) in macro_asset_names()
     path = asset_path(str(source)) if shipped else Path(source)
@@ -75,6 +73,8 @@ def load_macro(source: str | Path) -> MacroModel:
             f"There is no macro model {source}: not a file or one that comes with "
             f"metro ({known}). Train one: metro train-macro BENCHMARK."
         )
+    if path.suffix != ".safetensors":
+        return load_released_macro(path)[1]
     about, tensors = read_tensors(path, _ENTRY, _NOT_OURS)
     if about.get("format") != FORMAT:
         raise ModelError(
