@@ -105,6 +105,28 @@ def test_the_overview_is_seen_whole_on_a_laptop(browser):
     assert wide <= shown
 
 
+def test_the_whole_page_of_this_repository(tmp_path_factory):
+    """Every task, study and picture that is committed: it loads without a complaint."""
+    page = write_report(gather([RESULTS]), tmp_path_factory.mktemp("whole"))[1]
+    opened = Browser(find_browser(), tmp_path_factory.mktemp("profile"))
+    try:
+        opened.look(1280)
+        opened.open(page)
+        widths = opened.evaluate(
+            "Promise.all([...document.images].map(i => i.decode().then("
+            "() => i.naturalWidth)))"
+        )
+        assert len(widths) > 60
+        assert min(widths) > 0
+        for kind in ("Log.entryAdded", "Runtime.exceptionThrown"):
+            assert opened.told(kind) == []
+        told = opened.evaluate("document.body.innerText")
+        for title in ("Are sub-goals realisable?", "Corpus size", "Offline cost"):
+            assert title in told
+    finally:
+        opened.close()
+
+
 @pytest.mark.parametrize(("width", "dark"), LOOKS)
 def test_nothing_sticks_out(browser, width, dark):
     """On a desktop and on a phone, all parts open: boxes scroll, the page does not."""

@@ -9,7 +9,13 @@ from typer.testing import CliRunner
 
 from metro import PricingCurve, build_graph, find_neighbours, save
 from metro.cli import app
-from metro.errors import BenchmarkError, LatentsError, MetroError, ModelError
+from metro.errors import (
+    BenchmarkError,
+    LatentsError,
+    MetroError,
+    ModelError,
+    WorldError,
+)
 from metro.evaluation.benchmark import load_benchmark
 from metro.evaluation.queries import Query, QuerySet, save_queries
 from metro.evaluation.records import Setting, read_rows
@@ -204,6 +210,14 @@ def test_pictures_of_nothing_are_refused(source, tmp_path):
     rows = [{"residual": None, "budget": "small"}]
     with pytest.raises(BenchmarkError, match="^No row has a state to draw: every"):
         draw_pictures(rows, source, bench, asked, tmp_path / "a.png")
+
+
+def test_states_outside_the_limits_are_refused(source, tmp_path):
+    """A row that was changed by hand, or is of another world, is not drawn."""
+    bench = BenchSource("tworoom", source.corpus, source.model)
+    row = {"residual": 1.0, "budget": "small", "own_frame": 0, "state": [999.0, 50.0]}
+    with pytest.raises(WorldError, match=r"^agent x must be [\d.]+ to [\d.]+, got 999"):
+        draw_pictures([row], source, bench, Asked("random", 1), tmp_path / "a.png")
 
 
 def test_bad_input_is_told(source, tmp_path):

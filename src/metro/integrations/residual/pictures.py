@@ -69,7 +69,7 @@ def draw_pictures(
         frames = _frames_below(kept, bench, asked)
         pairs = [
             Pair(
-                np.array(row["state"]),
+                opened.stage.space.require(row["state"]),
                 recorded[frame],
                 (f"r = {row['residual']:.2f}", f"frame {frame}"),
             )
