@@ -26,7 +26,7 @@ from metro.evaluation.outcomes import load_rows
 from metro.evaluation.overview import overview
 from metro.evaluation.paper import load_paper_cells, read_paper_cells
 from metro.evaluation.prose import prose_to_html, sections
-from metro.evaluation.report import results_markdown, write_report
+from metro.evaluation.report import results_markdown, titles_of, write_report
 from metro.evaluation.reproduction import reproduce
 from metro.evaluation.studies import registry
 from metro.evaluation.studies.study import Section, Study
@@ -290,8 +290,10 @@ def test_corpora_of_two_sizes_are_told_apart():
     asked = {"name": "more-d75.csv", "digest": "q2"}
     more = runs({7: [50, 80]}, "metro", corpus=corpus, queries=asked)
     tasks = by_task(make_cells([*ROWS, *more]))
-    titles = [task.title for task in tasks]
-    assert titles == [
+    assert list(titles_of(by_task(make_cells(ROWS))).values()) == [
+        "tworoom, lewm, d = 75"
+    ]
+    assert list(titles_of(tasks).values()) == [
         "tworoom, lewm, d = 75, 18,685 episodes",
         "tworoom, lewm, d = 75, 2,000 episodes",
     ]

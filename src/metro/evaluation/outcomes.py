@@ -55,9 +55,8 @@ class Task:
 
     @property
     def title(self) -> str:
-        """What to call the task; corpora of one benchmark differ by their size."""
-        told = f"{self.benchmark}, {self.family}, d = {self.goal_distance}"
-        return told + (f", {self.size} episodes" if self.size else "")
+        """What to call the task, if there is one corpus of its benchmark only."""
+        return f"{self.benchmark}, {self.family}, d = {self.goal_distance}"
 
 
 @dataclass(frozen=True)

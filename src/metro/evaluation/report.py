@@ -1,6 +1,7 @@
 """From rows to pages: report.md, report.html and the plots."""
 
-from collections.abc import Mapping, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
@@ -106,13 +107,14 @@ def write_report(material: Material, folder: Path) -> list[Path]:
 
     cells = make_cells(material.rows)
     plots: dict[Task, list[Picture]] = {}
+    titles = titles_of(by_task(cells))
     drawn = {shown.name: shown.content for shown in material.pictures}
     for number, (task, some) in enumerate(by_task(cells).items(), start=1):
         for draw, what in ((draw_curves, "success"), (draw_fronts, "seconds")):
             place = f"{task.benchmark}-{task.family}-d{task.goal_distance}"
             name = f"{number:02d}-{place}-{what}.png"
             drawn[name] = draw(some)
-            described = f"{task.title}: {_DESCRIPTIONS[what]}"
+            described = f"{titles[task]}: {_DESCRIPTIONS[what]}"
             plots.setdefault(task, []).append(Picture(name, described))
     studies = study_part(material)
     drawn |= studies.pictures
@@ -150,13 +152,14 @@ def _opening(cells: Sequence[Cell], material: Material) -> list[Block]:
 def _tables(cells: Sequence[Cell], plots: Mapping[Task, list[Picture]]) -> list[Block]:
     paper = load_paper_cells()
     tasks = by_task(cells)
+    titles = titles_of(tasks)
     page: list[Block] = [Heading("Overview"), Text(_READING), overview(tasks, paper)]
     for benchmark in dict.fromkeys(task.benchmark for task in tasks):
         page.append(Heading(benchmark))
         for task, some in tasks.items():
             if task.benchmark == benchmark:
                 blocks = _section(some, paper, plots.get(task, []))
-                page.append(Fold(Heading(task.title, 3), tuple(blocks)))
+                page.append(Fold(Heading(titles[task], 3), tuple(blocks)))
     return [*page, Heading("Ablations"), *ablations(tasks)]
 
 
@@ -205,6 +208,16 @@ def _section(
         page += [Heading("By kind of query", 4), tagged]
     commands = dict.fromkeys(command_of_cell(cell) for cell in cells)
     return [*page, Heading("Commands", 4), Command("\n".join(commands))]
+
+
+def titles_of(tasks: Iterable[Task]) -> dict[Task, str]:
+    """Return the titles of tasks; where two would be the same, with their sizes."""
+    known = list(tasks)
+    times = Counter(task.title for task in known)
+    return {
+        task: task.title + (f", {task.size} episodes" if times[task.title] > 1 else "")
+        for task in known
+    }
 
 
 def _told(cells: Sequence[Cell]) -> str:
