@@ -2,7 +2,7 @@
 
 NumPy, OpenBLAS and torch choose their kernels by the processor, and those with 512-bit
 vectors round the last bit otherwise. Latents then have another digest, and a contact
-turns that bit into another trajectory: of 80 episodes of Cube, dozens had other
+turns that bit into another trajectory: of 80 episodes of Cube, 38 had other
 actions. The libraries choose when they are loaded, so these variables must be set when
 a process starts. Recording does so by itself; for the rest `metro doctor` tells them.
 """
