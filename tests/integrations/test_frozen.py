@@ -10,6 +10,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from integrations.model_makers import make_model
 from metro.errors import ModelError
 from metro.integrations.models.frozen import check_health, effective_rank
+from metro.integrations.models.loading import load_model
 from metro.types import WorldModel
 
 
@@ -38,6 +39,18 @@ def test_frames_do_not_influence_one_another(model, frames):
     assert together.shape == (5, 8)
     assert together.dtype == np.float32
     assert_allclose(model.encode(frames[3:4]), together[3:4], atol=1e-6)
+
+
+@pytest.mark.parametrize("benchmark", ["tworoom", "reacher", "state-pusht"])
+def test_company_changes_no_bit_of_a_latent(benchmark):
+    """Kernels for few rows sum otherwise; what they would change is not let through."""
+    model = load_model(f"lewm-small-{benchmark}")
+    edge = model.image_size
+    shape = (40, edge, edge, 3)
+    frames = np.random.default_rng(0).integers(256, size=shape, dtype=np.uint8)
+    together = model.encode(frames)
+    for number in range(1, 20):
+        assert_array_equal(model.encode(frames[-number:]), together[-number:])
 
 
 def test_torch_in_torch_out(model, frames):

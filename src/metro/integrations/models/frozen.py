@@ -9,6 +9,7 @@ import numpy as np
 import torch
 from numpy.typing import ArrayLike, NDArray
 from torch import Tensor
+from torch.nn import functional
 
 from metro.errors import ModelError
 from metro.integrations.models.key_names import to_released
@@ -18,6 +19,10 @@ from metro.integrations.models.unrolling import unroll
 
 _CHUNK = 256
 """Frames encoded at once: more is not faster, and takes more memory."""
+
+_COMPANY = 16
+"""Rows that are projected together at least. Products of fewer are summed in another
+order, and a frame's latent would depend on how many are encoded beside it."""
 
 
 class FrozenModel:
@@ -80,14 +85,23 @@ class FrozenModel:
 
     @torch.no_grad()
     def encode(self, frames: Any) -> Any:
-        """Return ``[N, D]`` float32 latents of frames ``[N, S, S, 3]`` uint8."""
+        """Return ``[N, D]`` float32 latents of frames ``[N, S, S, 3]`` uint8.
+
+        A latent is the same bit for bit whatever is encoded beside it. Decision: D14.
+        """
         self._check_frames(frames)
         parts = [
-            self.network.encode(self._taken(frames[first : first + _CHUNK]))
+            self._encode(self._taken(frames[first : first + _CHUNK]))
             for first in range(0, len(frames), _CHUNK)
         ]
         z = torch.cat(parts) if parts else torch.empty(0, self.latent_size)
         return z if isinstance(frames, Tensor) else z.cpu().numpy()
+
+    def _encode(self, frames: Tensor) -> Tensor:
+        features = self.network.features(frames)
+        missing = max(0, _COMPANY - len(features))
+        company = functional.pad(features, (0, 0, 0, missing))
+        return self.network.projector(company)[: len(features)]
 
     @torch.no_grad()
     def rollout(self, z: Any, actions: Any) -> Any:

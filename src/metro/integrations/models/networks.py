@@ -65,19 +65,23 @@ class WorldModelNetwork(nn.Module):
         self.pred_proj = Projector(latent, hidden, latent)
 
     def encode(self, frames: Tensor) -> Tensor:
-        """Return ``[N, D]`` latents of frames ``[N, S, S, 3]``, uint8.
+        """Return ``[N, D]`` latents of frames ``[N, S, S, 3]``, uint8."""
+        return self.projector(self.features(frames))
+
+    def features(self, frames: Tensor) -> Tensor:
+        """Return ``[N, F]``, what the encoder sees in frames ``[N, S, S, 3]``, uint8.
 
         Pixels are normalised as for ImageNet, of ``cnn`` to [-2, 2].
         """
         # The view keeps the order in memory (channels last), which convolutions like.
         if self.sizes.encoder == "cnn":
             images = frames.float().mul_(2 / 127.5).sub_(2).permute(0, 3, 1, 2)
-            return self.projector(self.encoder(images))
+            return self.encoder(images)
         mean = torch.tensor(IMAGENET_MEAN, device=frames.device)
         std = torch.tensor(IMAGENET_STD, device=frames.device)
         images = ((frames / 255 - mean) / std).permute(0, 3, 1, 2).contiguous()
         output = self.encoder(images, interpolate_pos_encoding=True)
-        return self.projector(output.last_hidden_state[:, 0])
+        return output.last_hidden_state[:, 0]
 
     def predict(self, z: Tensor, blocks: Tensor) -> Tensor:
         """Return ``[B, T, D]``: token t is the latent one block after frame t.
