@@ -53,6 +53,17 @@ def test_company_changes_no_bit_of_a_latent(benchmark):
         assert_array_equal(model.encode(frames[-number:]), together[-number:])
 
 
+def test_pieces_change_no_bit_of_a_prediction():
+    """Many rows are unrolled piece by piece, so that they stay in the cache."""
+    model = load_model("lewm-small-tworoom")
+    rng = np.random.default_rng(0)
+    z = rng.normal(size=(3_700, 64)).astype(np.float32)
+    blocks = rng.normal(size=(3_700, 2, 10)).astype(np.float32)
+    together = model.rollout(z, blocks)
+    for rows in (slice(0, 300), slice(1_100, 1_400), slice(2_000, 3_500)):
+        assert_array_equal(model.rollout(z[rows], blocks[rows]), together[rows])
+
+
 def test_torch_in_torch_out(model, frames):
     """Tensors give tensors, the same numbers, and no gradients."""
     found = model.encode(torch.from_numpy(frames))
