@@ -28,7 +28,7 @@ def in_numpy(monkeypatch):
 
     def call(function, *args, **kwargs):
         with monkeypatch.context() as patch:
-            patch.setattr(sweep, "_kernel", lambda: None)
+            patch.setattr(sweep, "_kernels", lambda: None)
             return function(*args, **kwargs)
 
     return call
@@ -97,8 +97,8 @@ def test_stops_where_numpy_stops_and_goes_on(in_numpy):
     """Early stops leave the same frontier; completed, nothing differs."""
     stopped = 0
     for case in cases(100):
-        until = [len(case.latents.z) // 2]
-        question = {"held_out": case.held_out, "until": until}
+        start = case.latents.z[len(case.latents.z) // 2]
+        question = {"held_out": case.held_out, "start": start}
         found = find_routes(case.graph, case.goal, **question)
         assert_same(found, in_numpy(find_routes, case.graph, case.goal, **question))
         assert_same(found.complete(), case.routes)
@@ -138,7 +138,8 @@ def test_wide_gates_give_the_same(in_numpy):
     cost_to_go, successor = np.full(2_000, np.inf), np.full(2_000, NO_ROUTE, np.int32)
     cost_to_go[5], successor[5] = 0, -1
     wide = (gates.astype(np.int64), *bridges)
-    buckets.settle(wide, ring, np.array([5]), np.array([], int), cost_to_go, successor)
+    asked = np.array([5]), np.array([], int), np.empty(0)
+    buckets.settle(wide, ring, *asked, cost_to_go, successor)
     routes = find_routes(graph, graph.latents.z[0])
     expected = in_numpy(routes_to_frame, routes, 5)
     np.testing.assert_array_equal(cost_to_go, expected.cost_to_go)

@@ -12,6 +12,7 @@ from scipy.sparse.csgraph import dijkstra
 
 import metro
 from metro import kernels
+from metro.entry import find_entries
 from metro.errors import GraphError, LatentsError
 from metro.search import AT_GOAL, NO_ROUTE, find_routes_many
 from metro.sweep import reachable_from
@@ -190,18 +191,18 @@ def test_batches_must_make_sense(rooms_graph, options, message):
 
 
 def test_early_stop_is_exact_where_it_is_settled(rooms_graph):
-    """Frames asked for are final; the others have no cost until completed."""
-    goal = rooms_graph.latents.z[900]
-    full = metro.find_routes(rooms_graph, goal, held_out=2)
-    near = [int(np.argsort(full.cost_to_go)[100]), 890]
-    early = metro.find_routes(rooms_graph, goal, held_out=2, until=near)
+    """What is settled is final; the others have no cost until the search goes on."""
+    z = rooms_graph.latents.z
+    full = metro.find_routes(rooms_graph, z[900], held_out=2)
+    near = int(np.argsort(full.cost_to_go)[100])
+    early = metro.find_routes(rooms_graph, z[900], held_out=2, start=z[near])
     settled = np.isfinite(early.cost_to_go)
-    assert settled[near].all()
+    assert settled[near]
     assert settled.sum() < np.isfinite(full.cost_to_go).sum()
     np.testing.assert_array_equal(early.cost_to_go[settled], full.cost_to_go[settled])
     np.testing.assert_array_equal(early.successor[settled], full.successor[settled])
     assert (early.successor[~settled] == NO_ROUTE).all()
-    assert early.route(near[0]) == full.route(near[0])
+    assert early.route(near) == full.route(near)
     assert not early.is_complete
     rest = early.complete()
     np.testing.assert_array_equal(rest.cost_to_go, full.cost_to_go)
@@ -210,29 +211,48 @@ def test_early_stop_is_exact_where_it_is_settled(rooms_graph):
     assert (early.cost_to_go[~settled] == np.inf).all()  # completing changes nothing
 
 
+@pytest.mark.parametrize("goal", [40, 900, 1500])
+def test_an_early_stop_is_certain_of_the_entry(rooms_graph, goal):
+    """The cheapest entry is settled, wherever the search goes on from."""
+    z = rooms_graph.latents.z
+    full = metro.find_routes(rooms_graph, z[goal], held_out=2)
+    early, stops = metro.find_routes(rooms_graph, z[goal], held_out=2, start=z[goal]), 0
+    for frame in np.argsort(full.cost_to_go)[::150]:
+        (around,) = find_entries(rooms_graph, [z[frame] + 0.01], held_out=2)
+        early = early.until_certain(around)
+        totals = around.prices + full.cost_to_go[around.frames]
+        best = around.frames[totals == totals.min()]
+        np.testing.assert_array_equal(early.cost_to_go[best], full.cost_to_go[best])
+        assert early.until_certain(around) is early
+        stops += not early.is_complete
+    assert stops > 5
+
+
+def test_an_early_stop_does_not_wait_for_dear_entries(rooms_graph):
+    """Entries that cannot be the cheapest need not be settled."""
+    z, waited = rooms_graph.latents.z, 0
+    for start in range(0, 1800, 60):
+        early = metro.find_routes(rooms_graph, z[900], held_out=2, start=z[start])
+        (around,) = find_entries(rooms_graph, [z[start]], held_out=2)
+        waited += np.isfinite(early.cost_to_go[around.frames]).all()
+    assert waited < 15
+
+
 def test_complete_routes_stay_as_they_are(rooms_graph):
     """A search to the end has nothing left, nor one for a frame without a route."""
     goal = rooms_graph.latents.z[900]
     routes = metro.find_routes(rooms_graph, goal)
     assert routes.is_complete
     assert routes.complete() is routes
-    far = metro.find_routes(rooms_graph, np.full(24, 1e4), until=5)
+    far = metro.find_routes(rooms_graph, np.full(24, 1e4), start=goal)
     assert far.is_complete
 
 
-@pytest.mark.parametrize(
-    ("until", "message"),
-    [
-        ([], "until must name at least 1 frame, got 0."),
-        ([3, 1800], "until must be a frame in [0, 1800), got 1800."),
-        (-1, "until must be a frame in [0, 1800), got -1."),
-        ([0.5], "until must be a frame in [0, 1800), got 0.5."),
-    ],
-)
-def test_until_must_be_frames(rooms_graph, until, message):
-    """The message names the range."""
-    with pytest.raises(GraphError, match=f"^{re.escape(message)}$"):
-        metro.find_routes(rooms_graph, rooms_graph.latents.z[0], until=until)
+def test_start_must_be_an_observation(rooms_graph):
+    """The message says what was given."""
+    message = "start must have shape (24,), got (3,)."
+    with pytest.raises(LatentsError, match=f"^{re.escape(message)}"):
+        metro.find_routes(rooms_graph, rooms_graph.latents.z[0], start=[0, 0, 0])
 
 
 def test_without_numba_numpy_searches_after_one_warning(rooms_graph, monkeypatch):

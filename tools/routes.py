@@ -17,11 +17,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metro import PricingCurve, build_graph, find_routes, load
+from metro.entry import find_entries
 from metro.evaluation.benchmark import benchmarks_folder
 from metro.evaluation.queries import load_queries
 from metro.graph import FrameGraph
 from metro.integrations.corpora import open_corpus
-from metro.search import find_entries
 from metro.source import commit
 
 TARGET = Path(__file__).parents[1] / "docs" / "routes.json"
@@ -58,7 +58,8 @@ def measure(folder: Path, corpus: str) -> dict[str, Any]:
             graph.latents.z[first + step] for step in (query.start, query.goal)
         )
         routes = find_routes(graph, goal, held_out=query.episode)
-        entries = find_entries(graph, start, held_out=query.episode)
+        (around,) = find_entries(graph, [start], held_out=query.episode)
+        entries = around.candidates
         entry = int(entries[np.argmin(routes.cost_to_go[entries])])
         path = np.array(routes.route(entry))
         if len(path) == 0:

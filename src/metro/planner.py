@@ -8,12 +8,12 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from metro.entry import Entries, find_entries, standing_on
 from metro.errors import GraphError
 from metro.gaps import squared_gaps
-from metro.neighbours import NO_EPISODE, NO_FRAME
 from metro.search import AT_GOAL, Routes, routes_to_frame
 from metro.sweep import reachable_from
-from metro.types import Costs, Frames, Gaps, Vector
+from metro.types import Gaps, Vector
 
 NoRoute = Literal["nearest", "reachable"]
 
@@ -56,15 +56,6 @@ class SubGoal:
     path: tuple[int, ...]
 
 
-@dataclass(frozen=True)
-class _Entries:
-    """The frames around an observation, by ascending gap."""
-
-    frames: NDArray[np.int64]
-    prices: Costs
-    admissible: NDArray[np.bool_]
-
-
 class MetroPlanner:
     """Answers every observation with the sub-goal of Algorithm 1.
 
@@ -98,12 +89,10 @@ class MetroPlanner:
 
     def many(self, observed: Sequence[ArrayLike]) -> list[SubGoal]:
         """Return the sub-goals for observations ``[B, D]``, attached together."""
-        latents = self.routes.graph.latents
-        rows = [latents.require_vector("observed", row) for row in observed]
-        return [
-            self._decide(row, entries)
-            for row, entries in zip(rows, self._entries(rows), strict=True)
-        ]
+        graph = self.routes.graph
+        rows = [graph.latents.require_vector("observed", row) for row in observed]
+        around = find_entries(graph, rows, held_out=self.routes.held_out)
+        return [self._decide(*one) for one in zip(rows, around, strict=True)]
 
     def onward(self, frame: int) -> SubGoal | None:
         """Return the sub-goal that follows if we stand at a recorded frame exactly.
@@ -111,61 +100,32 @@ class MetroPlanner:
         None if no route leads on from there. Paper: Eq. 8.
         """
         frame = self.routes.graph.latents.require_frame("frame", frame)
-        here = np.array([frame], dtype=np.int64)
-        entries = _Entries(here, np.zeros(1), np.ones(1, dtype=bool))
-        self._settle(entries)
+        return self._route_from(standing_on(frame))
+
+    def _route_from(self, entries: Entries) -> SubGoal | None:
+        """Return the sub-goal on the cheapest route; searches on if it must."""
+        self.routes = self.routes.until_certain(entries)
         return _follow(self.routes, entries)
 
-    def _settle(self, entries: _Entries) -> None:
-        """Go on with a search that stopped early if it has not reached an entry yet."""
-        routes = self.routes
-        costs = routes.cost_to_go[entries.frames[entries.admissible]]
-        if not routes.is_complete and np.isinf(costs).any():
-            self.routes = routes.complete()
-
-    def _decide(self, observed: Vector, entries: _Entries) -> SubGoal:
-        self._settle(entries)
-        sub_goal = _follow(self.routes, entries)
+    def _decide(self, observed: Vector, entries: Entries) -> SubGoal:
+        sub_goal = self._route_from(entries)
         if sub_goal is not None:
             return sub_goal
         if self.no_route == "reachable":
             return self._towards_reachable(observed, entries)
         return self._nearest_candidate(observed, entries)
 
-    def _entries(self, observed: list[Vector]) -> list[_Entries]:
-        """Return the k nearest frames of each and which of them may be entered.
-
-        Paper: Eq. 7. Decision: D5.
-        """
-        if not observed:
-            return []
-        graph, held_out = self.routes.graph, self.routes.held_out
-        out = NO_EPISODE if held_out is None else held_out
-        found = graph.index.nearest(
-            np.stack(observed), graph.num_neighbours, np.full(len(observed), out)
-        )
-        return [self._admit(*entry) for entry in zip(*found, strict=True)]
-
-    def _admit(self, frames: Frames, gaps: Gaps) -> _Entries:
-        frames, gaps = frames[frames != NO_FRAME], gaps[frames != NO_FRAME]
-        pricing = self.routes.graph.pricing
-        admissible = gaps <= pricing.radius
-        if not admissible.any():
-            admissible[:1] = True
-        return _Entries(frames.astype(np.int64), pricing.price(gaps), admissible)
-
-    def _nearest_candidate(self, observed: Vector, entries: _Entries) -> SubGoal:
-        frames = entries.frames
+    def _nearest_candidate(self, observed: Vector, entries: Entries) -> SubGoal:
+        frames = entries.candidates
         nearest = self._nearer_to_goal(observed, frames)
         if nearest is None:
             return self._goal_itself(observed)
-        price = entries.prices[frames == nearest][0]
+        price = entries.candidate_prices[frames == nearest][0]
         return self._recorded((nearest,), float(price))
 
-    def _towards_reachable(self, observed: Vector, entries: _Entries) -> SubGoal:
+    def _towards_reachable(self, observed: Vector, entries: Entries) -> SubGoal:
         routes = self.routes
-        inside = entries.frames[entries.admissible]
-        reached = reachable_from(routes.graph, inside, held_out=routes.held_out)
+        reached = reachable_from(routes.graph, entries.frames, held_out=routes.held_out)
         nearest = self._nearer_to_goal(observed, np.flatnonzero(reached))
         if nearest is None:
             return self._goal_itself(observed)
@@ -219,7 +179,7 @@ class MetroPlanner:
         )
 
 
-def _follow(routes: Routes, entries: _Entries) -> SubGoal | None:
+def _follow(routes: Routes, entries: Entries) -> SubGoal | None:
     """Return the sub-goal on the cheapest route, or None if there is no route.
 
     u* = argmin_u [κ(‖z_obs − z_u‖₂) + J(u)] over the admissible entries, ties by lower
@@ -227,8 +187,7 @@ def _follow(routes: Routes, entries: _Entries) -> SubGoal | None:
 
     Paper: Eq. 7, Prop. 1.
     """
-    frames = entries.frames[entries.admissible]
-    prices = entries.prices[entries.admissible]
+    frames, prices = entries.frames, entries.prices
     totals = prices + routes.cost_to_go[frames]
     if not (totals < np.inf).any():
         return None

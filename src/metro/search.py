@@ -9,11 +9,23 @@ from functools import partial
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from metro.bounds import Bounds, no_bounds
+from metro.entry import Entries, find_entries
 from metro.errors import GraphError
 from metro.graph import FrameGraph
+from metro.landmarks import Landmarks
 from metro.latents import is_integer
 from metro.neighbours import NO_EPISODE, NO_FRAME
-from metro.sweep import AT_GOAL, NO_ROUTE, Frontier, frozen, sweep
+from metro.sweep import (
+    AT_GOAL,
+    NO_ROUTE,
+    Frontier,
+    frozen,
+    is_certain,
+    least_key,
+    sweep,
+    towards,
+)
 from metro.types import Costs, Frames, Gaps, Progress, Vector
 
 __all__ = [
@@ -21,7 +33,6 @@ __all__ = [
     "NO_ROUTE",
     "Frontier",
     "Routes",
-    "find_entries",
     "find_routes",
     "find_routes_many",
     "find_routes_to_any",
@@ -34,7 +45,7 @@ class Routes:
     """The cost-to-go of every frame and where to go next, for one goal.
 
     A search that was told to stop early is not complete: frames that it had not
-    settled by then have cost ``inf`` and no route until `complete` is called.
+    settled by then have cost ``inf`` and no route until it goes on.
 
     Paper: Eq. 6.
 
@@ -45,6 +56,7 @@ class Routes:
         cost_to_go: ``[N]`` J(u) in frames; ``inf``: no route.
         successor: ``[N]`` succ(u): a frame, `AT_GOAL` or `NO_ROUTE`.
         frontier: Where a search that stopped early goes on, or None.
+        landmarks: What keeps a search that goes on narrow, or None.
         alternatives: Further goals that are as good; see `find_routes_to_any`.
         arrivals: Which goal the frames that are linked to one arrive at, by number;
             those not named arrive at ``goal``.
@@ -56,6 +68,7 @@ class Routes:
     cost_to_go: Costs
     successor: Frames
     frontier: Frontier | None = None
+    landmarks: Landmarks | None = None
     alternatives: tuple[Vector, ...] = ()
     arrivals: Mapping[int, int] = field(default_factory=dict)
 
@@ -75,16 +88,33 @@ class Routes:
 
     def complete(self) -> "Routes":
         """Return the routes of all frames, going on where the search stopped."""
-        if self.frontier is None:
+        return self if self.frontier is None else self._going_on(self.frontier)
+
+    def until_certain(self, entries: Entries) -> "Routes":
+        """Return routes that tell for certain which of the entries is cheapest."""
+        if self.frontier is None or self._is_certain(entries, self.frontier):
             return self
-        cost_to_go, successor = self.cost_to_go.copy(), self.successor.copy()
-        found = sweep(
-            self.graph, self.frontier, self.held_out, known=(cost_to_go, successor)
+        return self._going_on(self.frontier, entries)
+
+    def _is_certain(self, entries: Entries, frontier: Frontier) -> bool:
+        """Return whether no entry that is not settled can be the cheapest, or as cheap.
+
+        J + bound of what is not settled is at least the least of the frontier.
+        """
+        costs = self.cost_to_go[entries.frames]
+        if np.isfinite(costs).all():
+            return True
+        bounds = _bounds(self.landmarks, entries) or no_bounds()
+        own = bounds.of(entries.frames)
+        return is_certain(costs, entries.prices, own, least_key(frontier, bounds))
+
+    def _going_on(self, frontier: Frontier, entries: Entries | None = None) -> "Routes":
+        known = self.cost_to_go.copy(), self.successor.copy()
+        bounds = _bounds(self.landmarks, entries)
+        cost_to_go, successor, left = sweep(
+            self.graph, frontier, self.held_out, entries, bounds, known
         )
-        cost_to_go, successor, frontier = found
-        return replace(
-            self, cost_to_go=cost_to_go, successor=successor, frontier=frontier
-        )
+        return replace(self, cost_to_go=cost_to_go, successor=successor, frontier=left)
 
     def route(self, frame: int) -> list[int]:
         """Return the frames from ``frame`` to the last one before the goal.
@@ -104,7 +134,8 @@ def find_routes(
     goal: ArrayLike,
     *,
     held_out: int | None = None,
-    until: ArrayLike | None = None,
+    start: ArrayLike | None = None,
+    landmarks: Landmarks | None = None,
 ) -> Routes:
     """Return the cheapest route to ``goal`` from every frame.
 
@@ -118,27 +149,31 @@ def find_routes(
         graph: The graph; many goals and threads may share it.
         goal: ``[D]`` the latent to reach.
         held_out: m*, an episode to leave out, or None.
-        until: Frames, at least one: stop as soon as all of them are settled; see
-            `Routes.complete`. A frame without a route is never settled, so that the
-            search goes on to the end.
+        start: ``[D]`` an observation: stop as soon as it is certain where it enters.
+            Planners go on with such a search when they are somewhere else. If there is
+            no route, it is searched to the end.
+        landmarks: Of this graph, by `choose_landmarks`: a search that stops at
+            ``start``, or goes on from there, settles a fraction of the frames.
     """
     goal = graph.latents.require_vector("goal", goal)
     if held_out is not None:
         held_out = graph.latents.require_episode("held_out", held_out)
-    targets = None if until is None else _require_frames(graph, until)
+    if landmarks is not None and landmarks.graph is not graph:
+        raise GraphError("landmarks are of another graph. Choose them for this one.")
+    entries = None
+    if start is not None:
+        observed = graph.latents.require_vector("start", start)
+        (entries,) = find_entries(graph, [observed], held_out=held_out)
     (seeds,) = _seeds(graph, [goal], [held_out])
-    return Routes(graph, goal, held_out, *sweep(graph, seeds, held_out, targets))
+    found = sweep(graph, seeds, held_out, entries, _bounds(landmarks, entries))
+    return Routes(graph, goal, held_out, *found, landmarks)
 
 
-def find_entries(
-    graph: FrameGraph, observed: ArrayLike, *, held_out: int | None = None
-) -> NDArray[np.int64]:
-    """Return the frames where an observation would enter: what to search ``until``."""
-    observed = graph.latents.require_vector("observed", observed)
-    excluded = np.array([NO_EPISODE if held_out is None else held_out])
-    frames, _ = graph.index.nearest(observed[None], graph.num_neighbours, excluded)
-    found: NDArray[np.int64] = frames[frames != NO_FRAME].astype(np.int64)
-    return found
+def _bounds(landmarks: Landmarks | None, entries: Entries | None) -> Bounds | None:
+    """Return what keeps a search narrow; None: it never was."""
+    if landmarks is None:
+        return None
+    return no_bounds() if entries is None else landmarks.bounds(entries)
 
 
 def find_routes_to_any(
@@ -223,8 +258,7 @@ def routes_to_frame(routes: Routes, frame: int) -> Routes:
 
     The frame itself costs nothing and has `AT_GOAL` as successor.
     """
-    seed = _frontier(np.array([frame]), np.zeros(1))
-    cost_to_go, successor, _ = sweep(routes.graph, seed, routes.held_out)
+    cost_to_go, successor, _ = sweep(routes.graph, towards(frame), routes.held_out)
     goal = routes.graph.latents.z[frame]
     return Routes(routes.graph, goal, routes.held_out, cost_to_go, successor)
 
@@ -243,15 +277,6 @@ def _require_masks(
         None if m is None else graph.latents.require_episode("held_out", m)
         for m in held_out
     ]
-
-
-def _require_frames(graph: FrameGraph, until: ArrayLike) -> NDArray[np.int64]:
-    frames = np.atleast_1d(np.asarray(until))
-    if frames.size == 0:
-        raise GraphError("until must name at least 1 frame, got 0.")
-    for frame in (frames.min(), frames.max()):
-        graph.latents.require_frame("until", frame.item())
-    return frozen(frames.ravel().astype(np.int64))
 
 
 def _seeds(

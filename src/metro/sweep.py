@@ -10,6 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metro._checks import check_bridges
+from metro.bounds import Bounds, no_bounds
+from metro.entry import Entries
 from metro.graph import TEMPORAL_COST, FrameGraph
 from metro.kernels import has_numba
 from metro.types import Costs, Frames
@@ -19,6 +21,9 @@ AT_GOAL = -1
 
 NO_ROUTE = -2
 """Successor of a frame that cannot reach the goal."""
+
+SLACK = 1e-9
+"""Frames; more than sums of prices and bounds can be off by rounding."""
 
 
 class Frontier(NamedTuple):
@@ -33,6 +38,14 @@ class Frontier(NamedTuple):
     frames: NDArray[np.int64]
     costs: Costs
     successors: Frames
+
+
+def towards(frame: int) -> Frontier:
+    """Return the start of a search for ways to a recorded frame: itself, for free."""
+    here = np.array([frame], dtype=np.int64)
+    return Frontier(
+        frozen(here), frozen(np.zeros(1)), frozen(np.array([AT_GOAL], dtype=np.int32))
+    )
 
 
 def reachable_from(
@@ -55,20 +68,29 @@ def reachable_from(
     return reached
 
 
-_Settle = Callable[
-    [NDArray[np.int64], NDArray[np.int64], Costs, Frames], NDArray[np.int64]
-]
-"""(frames, until, cost_to_go, successor) -> frames left; see `_settle`."""
+_Settle = Callable[..., NDArray[np.int64]]
+"""(frames, until, prices, [bounds,] cost_to_go, successor) -> frames left."""
 
 
 def sweep(
     graph: FrameGraph,
     frontier: Frontier,
     held_out: int | None,
-    until: NDArray[np.int64] | None = None,
+    entries: Entries | None = None,
+    bounds: Bounds | None = None,
     known: tuple[Costs, Frames] | None = None,
 ) -> tuple[Costs, Frames, Frontier | None]:
-    """Return J, succ and what is left to do; ``known`` is what was settled before."""
+    """Return J, succ and what is left to do.
+
+    Args:
+        graph: The graph.
+        frontier: Where to start or to go on.
+        held_out: The episode to leave out, or None.
+        entries: Stop as soon as it is certain which is the cheapest; None: never.
+        bounds: What keeps the search narrow; None: nothing, and the costs of the
+            frontier differ by at most H + 1.
+        known: J and succ of what was settled before; worked on in place.
+    """
     if known is None:
         cost_to_go = np.full(graph.num_frames, np.inf)
         successor = np.full(graph.num_frames, NO_ROUTE, dtype=np.int32)
@@ -79,21 +101,27 @@ def sweep(
     mask[mask == np.inf] = -np.inf  # nothing is below: the episode is never entered
     frames = frontier.frames
     cost_to_go[frames], successor[frames] = frontier.costs, frontier.successors
-    targets = frozen(np.empty(0, dtype=np.int64)) if until is None else until
-    left = np.sort(_engine(graph)(frames, targets, cost_to_go, successor))
+    until, prices = np.empty(0, dtype=np.int64), np.empty(0)
+    if entries is not None:
+        until, prices = entries.frames, entries.prices
+    asked = (frozen(until), frozen(prices), *(() if bounds is None else (bounds,)))
+    settle = _engine(graph, narrow=bounds is not None)
+    waiting = np.zeros(graph.num_frames, dtype=np.bool_)
+    waiting[settle(frames, *asked, cost_to_go, successor)] = True
+    left = np.flatnonzero(waiting)  # each once, in order
     mask[mask == -np.inf] = np.inf
     ahead = Frontier(frozen(left), frozen(cost_to_go[left]), frozen(successor[left]))
     cost_to_go[left], successor[left] = np.inf, NO_ROUTE
     return frozen(cost_to_go), frozen(successor), ahead if len(left) else None
 
 
-def _engine(graph: FrameGraph) -> _Settle:
+def _engine(graph: FrameGraph, *, narrow: bool) -> _Settle:
     """Return the search of a graph: compiled, or in NumPy where Numba is missing."""
     _require_sound(graph)
-    kernel = _kernel()
-    if kernel is None:
-        return partial(_settle, graph)
-    return partial(kernel, *_packed(graph))
+    kernels = _kernels()
+    if kernels is None:
+        return partial(_settle_narrow if narrow else _settle, graph)
+    return partial(kernels[narrow], *_packed(graph))
 
 
 def _require_sound(graph: FrameGraph) -> None:
@@ -110,13 +138,14 @@ def _require_sound(graph: FrameGraph) -> None:
             _sound.add(graph)
 
 
-def _kernel() -> Any:
-    """Return the compiled `_settle`, or None, after one warning, without Numba."""
+def _kernels() -> tuple[Any, Any] | None:
+    """Return both searches compiled, or None, after one warning, without Numba."""
     if not has_numba():
         return None
     from metro.kernels.buckets import settle
+    from metro.kernels.narrow import settle_narrow
 
-    return settle
+    return settle, settle_narrow
 
 
 _Edges = tuple[NDArray[Any], Frames, Costs]
@@ -164,27 +193,77 @@ def _settle(
     graph: FrameGraph,
     frames: NDArray[np.int64],
     until: NDArray[np.int64],
+    prices: Costs,
+    cost_to_go: Costs,
+    successor: Frames,
+) -> NDArray[np.int64]:
+    """Settle frames by J alone; see `_settle_narrow`."""
+    return _settle_narrow(
+        graph, frames, until, prices, no_bounds(), cost_to_go, successor
+    )
+
+
+def _settle_narrow(  # noqa: PLR0913  (as the kernel has them)
+    graph: FrameGraph,
+    frames: NDArray[np.int64],
+    until: NDArray[np.int64],
+    prices: Costs,
+    bounds: Bounds,
     cost_to_go: Costs,
     successor: Frames,
 ) -> NDArray[np.int64]:
     """Settle frames in buckets one frame wide, in place; return those left unsettled.
 
-    Every edge costs at least one frame, so frames whose J lies in [i, i + 1) cannot
-    improve one another: a bucket is final when its turn comes, and no heap is needed.
+    A bucket holds the frames whose J + bound lies in [i, i + 1). No edge makes that
+    smaller, so what is below the present bucket is final, and no heap is needed.
+    Without bounds frames of one bucket cannot improve one another; with them they can,
+    and a bucket is worked through until they do not.
     """
     buckets: dict[int, list[NDArray[np.int64]]] = {}
-    _file(buckets, frames, cost_to_go[frames])
+
+    def keys(some: NDArray[np.int64]) -> Costs:
+        return cost_to_go[some] + bounds.of(some)
+
+    _file(buckets, frames, keys(frames))
     while buckets:
         number = min(buckets)
-        filed = np.unique(np.concatenate(buckets.pop(number)))
-        settled = filed[np.floor(cost_to_go[filed]) == number]
-        improved = _relax(graph, settled, cost_to_go, successor)
-        _file(buckets, improved, cost_to_go[improved])
-        if len(until) and (cost_to_go[until] < number + 1).all():
+        if len(until) and is_certain(
+            cost_to_go[until], prices, bounds.of(until), number
+        ):
             groups = [group for filed in buckets.values() for group in filed]
-            left: NDArray[np.int64] = np.unique(np.concatenate([frames[:0], *groups]))
-            return left[cost_to_go[left] >= number + 1]
+            left: NDArray[np.int64] = np.unique(np.concatenate(groups))
+            return left[keys(left) >= number]
+        filed = np.unique(np.concatenate(buckets.pop(number)))
+        due = filed[np.floor(keys(filed)) == number]
+        improved = _relax(graph, due, cost_to_go, successor)
+        _file(buckets, improved, keys(improved))
     return frames[:0]
+
+
+def least_key(frontier: Frontier, bounds: Bounds) -> float:
+    """Return what J + bound is at least of all that is not settled."""
+    if not has_numba():
+        return float((frontier.costs + bounds.of(frontier.frames)).min())
+    from metro.kernels import narrow
+
+    return float(narrow.least_key(frontier.frames, frontier.costs, bounds))
+
+
+def is_certain(costs: Costs, prices: Costs, bounds: Costs, number: float) -> bool:
+    """Return whether it is known which of several frames has the least price + J.
+
+    Args:
+        costs: ``[n]`` J, or more, of the frames.
+        prices: ``[n]`` what is added.
+        bounds: ``[n]`` their bounds.
+        number: What J + bound is at least where J is not known yet.
+    """
+    unknown = costs + bounds >= number
+    if not unknown.any():
+        return True
+    best = (prices + costs)[~unknown].min(initial=np.inf)
+    least = (prices + (number - bounds))[unknown].min()
+    return bool(best + SLACK < least)
 
 
 def _relax(

@@ -13,15 +13,18 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 from numba.np.arrayobj import make_array
 
-_BLOCK_BITS = 10
-_BLOCK = 1 << _BLOCK_BITS
+BLOCK_BITS = 10
+BLOCK = 1 << BLOCK_BITS
 """Frames in a block; a bucket is a chain of blocks, all from one pool."""
 
-_FAR, _NEAR, _NEXT = 16, 10, 4
+FAR, NEAR, NEXT = 16, 10, 4
 """How many frames ahead gates, then bridges, then other ends are asked for."""
 
-_FREE, _FRESH, _USED = 0, 1, 2
+FREE, FRESH, USED = 0, 1, 2
 """Counters of a pool: last block given back, first never used, blocks in use."""
+
+SLACK = 1e-9
+"""See `metro.sweep.SLACK`."""
 
 u64 = np.uint64  # an unsigned index is not checked for counting from the end
 i64 = np.int64
@@ -44,7 +47,7 @@ def prefetch(typing_context, array, index):
 
 
 @njit(nogil=True, cache=True)
-def settle(edges, ring, frames, until, cost_to_go, successor):
+def settle(edges, ring, frames, until, prices, cost_to_go, successor):
     """Settle all frames that lead to ``frames``; return those left unsettled.
 
     Works on ``cost_to_go`` and ``successor`` in place. Nothing is below -inf: a frame
@@ -56,20 +59,21 @@ def settle(edges, ring, frames, until, cost_to_go, successor):
         ring: Buckets, a power of two, at least H + 2.
         frames: Where the search starts, each once, with their costs and successors
             already in place; the costs differ by at most H + 1.
-        until: Stop after the bucket that settles the last of these; empty: never.
+        until: Stop after the bucket with which it is certain which of these frames
+            has the least price + J; empty: never.
+        prices: What is added to their J.
         cost_to_go: ``[N]`` ``inf`` where nothing is known yet.
         successor: ``[N]``.
     """
     # A frame is filed once a bucket and settled once, so an edge files one at most.
     filed = cost_to_go.shape[0] + edges[1].shape[0] + frames.shape[0]
-    blocks = (filed >> _BLOCK_BITS) + min(ring, filed) + 1
-    pool = np.empty(blocks << _BLOCK_BITS, np.int32)  # pages never used stay virtual
+    blocks = (filed >> BLOCK_BITS) + min(ring, filed) + 1
+    pool = np.empty(blocks << BLOCK_BITS, np.int32)  # pages never used stay virtual
     links = np.empty(blocks, np.int64)
     tails = np.zeros(ring, np.int64)
     counts = np.array([-1, 0, 0])
     number = _file_all(frames, cost_to_go, pool, links, tails, counts)
-    waiting = 0
-    while counts[_USED] > 0:
+    while counts[USED] > 0:
         slot = number & (ring - 1)
         tail = tails[slot]
         tails[slot] = 0
@@ -77,11 +81,9 @@ def settle(edges, ring, frames, until, cost_to_go, successor):
             _relax_block(
                 edges, number, tail, cost_to_go, successor, pool, links, tails, counts
             )
-            tail = _give_back(links, counts, tail)
+            tail = give_back(links, counts, tail)
         number += 1
-        while waiting < until.shape[0] and cost_to_go[until[waiting]] < number:
-            waiting += 1
-        if waiting == until.shape[0] > 0:
+        if until.shape[0] > 0 and _is_certain(until, prices, cost_to_go, number):
             break
     return _still_filed(number, cost_to_go, pool, links, tails)
 
@@ -96,18 +98,18 @@ def _relax_block(
     """
     gates, bridge_frame, bridge_cost = edges
     mask = u64(tails.shape[0] - 1)
-    for i in range((tail - 1) >> _BLOCK_BITS << _BLOCK_BITS, tail):
-        if i + _FAR < tail:
-            ahead = u64(pool[u64(i + _FAR)])
+    for i in range((tail - 1) >> BLOCK_BITS << BLOCK_BITS, tail):
+        if i + FAR < tail:
+            ahead = u64(pool[u64(i + FAR)])
             prefetch(gates, ahead)
             prefetch(cost_to_go, ahead)
-        if i + _NEAR < tail:
-            start = i64(gates[u64(pool[u64(i + _NEAR)])]) >> 1
+        if i + NEAR < tail:
+            start = i64(gates[u64(pool[u64(i + NEAR)])]) >> 1
             prefetch(bridge_frame, start)
             prefetch(bridge_cost, start)
             prefetch(bridge_cost, start + 7)
-        if i + _NEXT < tail:
-            ahead = i64(pool[u64(i + _NEXT)])
+        if i + NEXT < tail:
+            ahead = i64(pool[u64(i + NEXT)])
             stop = i64(gates[u64(ahead + 1)]) >> 1
             for e in range(i64(gates[u64(ahead)]) >> 1, stop):
                 prefetch(cost_to_go, i64(bridge_frame[u64(e)]))
@@ -132,12 +134,25 @@ def _relax_block(
                 bucket = i64(offer)
                 if known >= bucket + 1:  # else it is in this bucket already
                     place = tails[u64(bucket) & mask]
-                    if place & (_BLOCK - 1) == 0:
-                        place = _take_block(links, counts, place)
+                    if place & (BLOCK - 1) == 0:
+                        place = take_block(links, counts, place)
                     pool[u64(place)] = u
                     tails[u64(bucket) & mask] = place + 1
             elif offer == known and v < successor[u]:
                 successor[u] = v
+
+
+@njit(nogil=True)
+def _is_certain(until, prices, cost_to_go, number):
+    """Return what `metro.sweep.is_certain` returns without bounds."""
+    best, least = np.inf, np.inf
+    for i in range(until.shape[0]):
+        cost = cost_to_go[until[i]]
+        if cost < number:
+            best = min(best, prices[i] + cost)
+        else:
+            least = min(least, prices[i] + number)
+    return best + SLACK < least or least == np.inf
 
 
 @njit(nogil=True)
@@ -149,39 +164,39 @@ def _file_all(frames, cost_to_go, pool, links, tails, counts):
         first = bucket if i == 0 else min(first, bucket)
         slot = bucket & (tails.shape[0] - 1)
         place = tails[slot]
-        if place & (_BLOCK - 1) == 0:
-            place = _take_block(links, counts, place)
+        if place & (BLOCK - 1) == 0:
+            place = take_block(links, counts, place)
         pool[place] = frames[i]
         tails[slot] = place + 1
     return first
 
 
 @njit(nogil=True)
-def _take_block(links, counts, tail):
+def take_block(links, counts, tail):
     """Return where a new block starts, linked to the one that ends at ``tail``.
 
     An empty bucket has tail 0, and so its first block is linked to -1.
     """
-    block = counts[_FREE]
+    block = counts[FREE]
     if block >= 0:
-        counts[_FREE] = links[block]
+        counts[FREE] = links[block]
     else:
-        block = counts[_FRESH]
-        counts[_FRESH] += 1
-    counts[_USED] += 1
-    links[block] = (tail >> _BLOCK_BITS) - 1
-    return block << _BLOCK_BITS
+        block = counts[FRESH]
+        counts[FRESH] += 1
+    counts[USED] += 1
+    links[block] = (tail >> BLOCK_BITS) - 1
+    return block << BLOCK_BITS
 
 
 @njit(nogil=True)
-def _give_back(links, counts, tail):
+def give_back(links, counts, tail):
     """Free the last block of a bucket; return where the one before it ends, or 0."""
-    block = (tail - 1) >> _BLOCK_BITS
+    block = (tail - 1) >> BLOCK_BITS
     before = links[block]
-    links[block] = counts[_FREE]
-    counts[_FREE] = block
-    counts[_USED] -= 1
-    return (before + 1) << _BLOCK_BITS
+    links[block] = counts[FREE]
+    counts[FREE] = block
+    counts[USED] -= 1
+    return (before + 1) << BLOCK_BITS
 
 
 @njit(nogil=True)
@@ -193,13 +208,13 @@ def _still_filed(number, cost_to_go, pool, links, tails):
         for bucket in range(number, number + tails.shape[0]):
             tail = tails[bucket & (tails.shape[0] - 1)]
             while tail > 0:
-                block = (tail - 1) >> _BLOCK_BITS
-                for i in range(block << _BLOCK_BITS, tail):
+                block = (tail - 1) >> BLOCK_BITS
+                for i in range(block << BLOCK_BITS, tail):
                     if cost_to_go[pool[i]] >= bucket:  # else filed lower, too
                         if not counting:
                             left[found] = pool[i]
                         found += 1
-                tail = (links[block] + 1) << _BLOCK_BITS
+                tail = (links[block] + 1) << BLOCK_BITS
         if counting:
             left = np.empty(found, np.int64)
     return left
