@@ -10,10 +10,12 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+from integrations.bench_makers import FatalSource
 from metro import PricingCurve, build_graph, find_neighbours, save
 from metro.cli import app
 from metro.errors import BenchmarkError, MetroError, WorldError
 from metro.evaluation.benchmark import load_benchmark
+from metro.evaluation.grouping import make_cells
 from metro.evaluation.queries import (
     Query,
     load_queries,
@@ -21,7 +23,7 @@ from metro.evaluation.queries import (
     save_queries,
 )
 from metro.evaluation.records import Setting, read_rows
-from metro.integrations import campaign
+from metro.integrations import crew
 from metro.integrations.acting import ModelActor
 from metro.integrations.bench import Bench, BenchSource
 from metro.integrations.campaign import run_campaign
@@ -254,10 +256,27 @@ def test_another_budget_keeps_the_quantile_of_the_graph(bench):
 
 def test_a_worker_that_dies_is_told(source, query_file, tmp_path, monkeypatch):
     """One line, not a traceback; nothing that was finished is lost."""
-    monkeypatch.setattr(campaign, "_open", os._exit)  # where every worker begins
+    monkeypatch.setattr(crew, "_open", os._exit)  # where every worker begins
     asked = load_queries(query_file)
-    with pytest.raises(WorldError, match="^A planning process died without a word"):
+    with pytest.raises(WorldError, match="^A planning process died before it began"):
         run_campaign(source, [FLAT], asked, tmp_path / "a.jsonl", batch=2, workers=2)
+
+
+def test_a_query_that_kills_its_process_is_a_row(source, query_file, tmp_path):
+    """The run goes on with the others; asked again, it is tried again."""
+    asked, path = load_queries(query_file), tmp_path / "a.jsonl"
+    fatal = FatalSource(**vars(source), victim=asked.queries[1].episode)
+    rows = run_campaign(fatal, [FLAT], asked, path, batch=1, workers=2)
+    victims = [query.episode == fatal.victim for query in asked]
+    assert [row["error"] for row in rows] == [crew.DIED if v else None for v in victims]
+    assert 0 < sum(victims) < len(rows) == 4
+    (cell,) = make_cells(read_rows(path))
+    assert sum(row.error is not None for row in cell.outcomes) == sum(victims)
+    again = run_campaign(source, [FLAT], asked, path, batch=4)
+    assert all(row["error"] is None for row in again)
+    assert len(read_rows(path)) == 4 + sum(victims)
+    (cell,) = make_cells(read_rows(path))
+    assert all(row.error is None for row in cell.outcomes)
 
 
 @pytest.mark.parametrize(

@@ -142,7 +142,7 @@ def evaluate(
     """Plan queries in their world, and tell how many reach their goal.
 
     Rows that OUTPUT has already are not planned again: interrupted, the same command
-    goes on.
+    goes on. Queries whose world or process died are tried again.
     """
     require_worlds("evaluate")
     from metro.display import success_bar
@@ -190,6 +190,11 @@ def evaluate(
         f"({summary['success']:.0%}); {summary['presolved']} starts already were, "
         f"without them {summary['success_of_unsolved']:.0%}."
     )
+    if summary["died"]:
+        typer.echo(
+            f"{summary['died']} of them died and count as not solved; their rows say "
+            f"of what. The same command tries them again."
+        )
 
 
 @app.command()

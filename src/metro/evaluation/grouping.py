@@ -30,17 +30,25 @@ def _order(cell: Cell) -> tuple[Any, ...]:
 
 
 def _make_cell(rows: Sequence[Outcome]) -> Cell:
-    """Return a cell of the longest run of each query and seed."""
+    """Return a cell of the longest run of each query and seed.
+
+    One that died counts only where no other did not: it may have been tried again.
+    """
     kept: dict[tuple[Query, int], Outcome] = {}
-    for row in sorted(rows, key=lambda row: -row.step_budget):
+    for row in sorted(rows, key=lambda row: (row.error is not None, -row.step_budget)):
         known = kept.setdefault((row.query, row.seed), row)
-        if known.step_budget == row.step_budget:
+        tried_again = row.error is not None and known.error is None
+        if known.step_budget == row.step_budget and not tried_again:
             _require_same(known, row)
     given = Counter(row.step_budget for row in kept.values())
     usual = max(given, key=lambda budget: (given[budget], -budget))
     long = [row for row in kept.values() if row.step_budget >= usual]
     runs = sorted(long, key=lambda row: (*vars(row.query).values(), row.seed))
-    disagree = [row for row in rows if not _agree(kept[row.query, row.seed], row)]
+    disagree = [
+        row
+        for row in rows
+        if row.error is None and not _agree(kept[row.query, row.seed], row)
+    ]
     notes = _notes(runs, len(rows) - len(kept), len(disagree))
     if len(long) < len(kept):
         notes.append(

@@ -214,4 +214,5 @@ def summarise(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         "success": sum(solved) / max(len(rows), 1),
         "presolved": len(rows) - len(unsolved),
         "success_of_unsolved": sum(unsolved) / max(len(unsolved), 1),
+        "died": sum(row["error"] is not None for row in rows),
     }

@@ -1,16 +1,11 @@
 """Many settings of one benchmark planned in one go, by several processes."""
 
-import multiprocessing
-import signal
 from collections.abc import Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
-from concurrent.futures.process import BrokenProcessPool
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from metro.errors import BenchmarkError, WorldError
-from metro.evaluation.queries import Query, QuerySet
+from metro.errors import BenchmarkError
+from metro.evaluation.queries import QuerySet
 from metro.evaluation.records import (
     Setting,
     append_rows,
@@ -19,7 +14,8 @@ from metro.evaluation.records import (
     require_writable,
     to_json,
 )
-from metro.integrations.bench import Bench, BenchSource
+from metro.integrations.bench import BenchSource
+from metro.integrations.crew import Task, carry_out
 from metro.integrations.evaluating import (
     Progress,
     Rows,
@@ -27,18 +23,6 @@ from metro.integrations.evaluating import (
     check_queries,
     describe,
 )
-
-_bench: Bench | None = None
-"""What a worker process has open."""
-
-
-@dataclass(frozen=True)
-class Task:
-    """Queries of one setting that are planned together."""
-
-    setting: Setting
-    queries: tuple[Query, ...]
-    told: dict[str, Any]
 
 
 def run_campaign(  # noqa: PLR0913  (one argument a setting, as the verbs have them)
@@ -54,8 +38,9 @@ def run_campaign(  # noqa: PLR0913  (one argument a setting, as the verbs have t
     """Plan every query with every setting; append rows to ``path``, return all of them.
 
     Rows that the file has already are not planned again, so that an interrupted run
-    goes on. The outcome does not depend on ``batch`` or ``workers``: every process
-    uses one thread, every query its own random numbers. Decision: D18.
+    goes on; those of a process or a world that died are tried again. The outcome does
+    not depend on ``batch`` or ``workers``: every process uses one thread, every query
+    its own random numbers. Decision: D18.
 
     Args:
         source: Where world, recording, model and graph are.
@@ -68,7 +53,7 @@ def run_campaign(  # noqa: PLR0913  (one argument a setting, as the verbs have t
     """
     if workers < 1:
         raise BenchmarkError(f"workers must be at least 1, got {workers}.")
-    done = {key_of(row): row for row in read_rows(path)}
+    done = {key_of(row): row for row in read_rows(path) if not row.get("error")}
     require_writable(path)
     tasks, wanted = _plan(source, settings, queries, set(done), batch)
     if progress is not None:
@@ -123,32 +108,7 @@ def _carry_out(
         if tasks:
             yield from _here(source, tasks, batch)
         return
-    pool = ProcessPoolExecutor(
-        min(workers, len(tasks)),
-        mp_context=multiprocessing.get_context("spawn"),
-        initializer=_open,
-        initargs=(source,),
-    )
-    try:
-        waiting = {pool.submit(_work, task) for task in tasks}
-        while waiting:
-            ready, waiting = _wait(waiting)
-            for future in ready:
-                yield future.result()
-    except BrokenProcessPool as error:
-        raise WorldError(
-            "A planning process died without a word, perhaps for want of memory. The "
-            "same command goes on with what was finished; try fewer workers."
-        ) from error
-    finally:
-        pool.shutdown(wait=False, cancel_futures=True)
-        for child in multiprocessing.active_children():
-            child.terminate()
-
-
-def _wait(waiting: set[Future[Rows]]) -> tuple[set[Future[Rows]], set[Future[Rows]]]:
-    ready, left = wait(waiting, return_when=FIRST_COMPLETED)
-    return ready, left
+    yield from carry_out(source, tasks, workers)
 
 
 def _here(source: BenchSource, tasks: Sequence[Task], batch: int) -> Iterator[Rows]:
@@ -164,22 +124,3 @@ def _here(source: BenchSource, tasks: Sequence[Task], batch: int) -> Iterator[Ro
                 )
     finally:
         torch.set_num_threads(threads)
-
-
-def _open(source: BenchSource) -> None:
-    """Open the bench of a worker process; Ctrl-C is its parent's business."""
-    global _bench
-    import torch
-
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
-    torch.set_num_threads(1)
-    _bench = source.open()
-
-
-def _work(task: Task) -> Rows:
-    if _bench is None:  # the pool calls `_open` first
-        raise AssertionError("a worker without a bench")
-    (rows,) = answer(
-        _bench, task.setting, task.queries, task.told, batch=len(task.queries)
-    )
-    return rows

@@ -26,7 +26,14 @@ from metro.evaluation.records import (
     read_rows,
     to_json,
 )
-from metro.evaluation.runner import Actor, Attempt, Guide, run_attempts, surviving
+from metro.evaluation.runner import (
+    Actor,
+    Attempt,
+    Guide,
+    Seconds,
+    run_attempts,
+    surviving,
+)
 from metro.integrations.acting import ModelActor
 from metro.integrations.bench import Bench
 from metro.integrations.cem import CEMSettings
@@ -156,6 +163,28 @@ def answer(
         ]
         yield [told | row for row in _outcomes(bench, setting, part, attempts)]
         bench.discard(*(a.world for a in attempts if a.error is not None))
+
+
+def lost_rows(
+    setting: Setting, queries: Sequence[Query], told: dict[str, Any], error: str
+) -> Rows:
+    """Return rows of queries that could not be planned, with the reason."""
+    nothing = {name: 0.0 for name in vars(Seconds())}
+    return [
+        told
+        | to_json(setting, query)
+        | {
+            "frames_to_success": None,
+            "is_presolved": bool(query.is_presolved),
+            "demonstration_frames": query.demonstration_frames,
+            "tags": [],
+            "error": error,
+            "kinds": {},
+            "seconds": nothing,
+            "batch": len(queries),
+        }
+        for query in queries
+    ]
 
 
 def plan_one(bench: Bench, setting: Setting, query: Query) -> Attempt:
