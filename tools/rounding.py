@@ -1,4 +1,4 @@
-"""Measure what company changes: first plans of queries planned together and alone.
+"""Measure what company changes: first plans of queries encoded and planned together and alone.
 
 Every query has its own random numbers, so both are the same but for rounding: a matrix product
 of more rows may add in another order, and a search that goes on from it drifts.
@@ -41,7 +41,7 @@ def measure(folder: Path, benchmark: str) -> dict[str, Any]:
     with open_corpus(str(folder / f"{benchmark}.h5")) as corpus:
         pictures = [corpus.frames(query.episode) for query in asked]
         starts, goals = (
-            model.encode(np.stack([p[s] for p, s in zip(pictures, steps, strict=True)]))
+            np.stack([p[step] for p, step in zip(pictures, steps, strict=True)])
             for steps in ([q.start for q in asked], [q.goal for q in asked])
         )
     seeds = [Setting("flat", BLOCKS, None, 150, 7).seed_of(query) for query in asked]
@@ -50,7 +50,9 @@ def measure(folder: Path, benchmark: str) -> dict[str, Any]:
 
     def plans(rows: slice) -> NDArray[np.float32]:
         streams = [make_stream(seed) for seed in seeds[rows]]
-        return solver.plan(starts[rows], goals[rows], streams)
+        return solver.plan(
+            model.encode(starts[rows]), model.encode(goals[rows]), streams
+        )
 
     together = plans(slice(None))
     alone = np.concatenate([plans(slice(n, n + 1)) for n in range(len(asked))])
