@@ -30,17 +30,19 @@ class Bounds(NamedTuple):
     Attributes:
         costs: ``[N, L]`` float32, frames from every frame to each landmark.
         reach: ``[L]`` float64, frames from the observation to each landmark.
+        share: `SHARE`; compiled kernels are kept on disk and would not see it change.
     """
 
     costs: NDArray[np.float32]
     reach: Costs
+    share: float = SHARE
 
     def of(self, frames: NDArray[Any]) -> Costs:
         """Return the bounds of frames ``[n]``; 0 without landmarks."""
         if len(self.reach) == 0:
             return np.zeros(len(frames))
         short = self.reach - self.costs[frames].astype(np.float64)
-        bounds: Costs = SHARE * short.max(axis=1, initial=0.0)
+        bounds: Costs = self.share * short.max(axis=1, initial=0.0)
         return bounds
 
 

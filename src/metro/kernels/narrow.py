@@ -11,7 +11,6 @@ its turn comes. All share one pool of blocks, as in `metro.kernels.buckets`.
 import numpy as np
 from numba import njit
 
-from metro.bounds import SHARE
 from metro.kernels.buckets import (
     BLOCK,
     BLOCK_BITS,
@@ -43,7 +42,7 @@ def settle_narrow(edges, ring, frames, until, prices, bounds, cost_to_go, succes
         frames: Where the search starts.
         until: Frames; stop when it is certain which has the least price + J.
         prices: What is added to their J.
-        bounds: (costs, reach) of `metro.bounds.Bounds`.
+        bounds: (costs, reach, share) of `metro.bounds.Bounds`.
         cost_to_go: ``[N]``.
         successor: ``[N]``.
     """
@@ -95,13 +94,13 @@ def least_key(frames, costs, bounds):
 @njit(nogil=True)
 def _bound(bounds, frame):
     """Return what `metro.bounds.Bounds.of` returns, for one frame."""
-    costs, reach = bounds
+    costs, reach, share = bounds
     short = 0.0
     for i in range(reach.shape[0]):
         gap = reach[i] - np.float64(costs[frame, i])
         if gap > short:
             short = gap
-    return SHARE * short
+    return share * short
 
 
 @njit(nogil=True)
@@ -190,7 +189,7 @@ def _relax_block(
     All in one loop: calls that take arrays would count references at every edge.
     """
     gates, bridge_frame, bridge_cost = edges
-    costs, reach = bounds
+    costs, reach, share = bounds
     width = reach.shape[0]
     buckets, floors = u64(tails.shape[0] - 1), u64(_SHELVES - 1)
     last, top = number + tails.shape[0] - 1, shelf + _SHELVES - 1
@@ -243,7 +242,7 @@ def _relax_block(
                         gap = reach[j] - np.float64(costs[u, j])
                         if gap > bound:
                             bound = gap
-                    bound = SHARE * bound
+                    bound = share * bound
                     lower[u] = bound
                 bucket = i64(offer + bound)
                 if bucket > number:
