@@ -207,7 +207,7 @@ def test_corpus_size_section():
     lines = table_of(section)
     assert [line["share"] for line in lines] == ["100 %", "1 %"]
     assert [line["success"] for line in lines] == ["100.00", "50.00"]
-    assert [line["episodes"] for line in lines] == ["2000", "20"]
+    assert [line["episodes"] for line in lines] == ["2,000", "20"]
     assert {line["paper"] for line in lines} == {"100.00 ± 0.00"}
     assert section.pictures["corpus-size.png"].startswith(b"\x89PNG")
     refused("This is not a row of the study corpus-size (KeyError: 'share')",

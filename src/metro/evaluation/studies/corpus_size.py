@@ -85,9 +85,10 @@ def render(rows: Sequence[Row]) -> Section:
         lines.append(
             (
                 cell.task.benchmark,
+                cell.task.corpus,
                 cell.task.model,
-                f"{part.share:g} %",
-                str(part.episodes),
+                f"{part.share:.3g} %",
+                f"{part.episodes:,}",
                 str(cell.task.goal_distance),
                 str(cell.plan_blocks),
                 str(cell.waypoint_budget),
@@ -100,10 +101,10 @@ def render(rows: Sequence[Row]) -> Section:
                 else NONE,
             )
         )
-    header = ("benchmark", "model", "share", "episodes", "d", "h", "H", "T", "success")
+    header = ("benchmark", "corpus", "model", "share", "episodes", "d", "h", "H", "T")
     seeds = ", ".join(sorted({str(part.seed) for part, _ in cells}))
     table = Table(
-        (*header, "95 %", "runs", "paper"),
+        (*header, "success", "95 %", "runs", "paper"),
         tuple(lines),
         f"Success in percent; episodes drawn with seed {seeds}; {commits_of(rows)}.",
     )
@@ -119,7 +120,7 @@ def draw(cells: Sequence[tuple[Part, Cell]]) -> bytes:
     figure, axes = pyplot().subplots(figsize=(6.4, 4.4), layout="constrained")
     curves: dict[str, list[tuple[float, Line]]] = {}
     for part, cell in cells:
-        name = f"{cell.task.benchmark}, {cell.task.model}, {cell.name}"
+        name = f"{cell.task.benchmark} ({cell.task.corpus}), {cell.name}"
         line = Line(cell.method, cell, cell.step_budget)
         curves.setdefault(f"{name}, T = {line.step_budget}", []).append(
             (part.share, line)
@@ -135,7 +136,7 @@ def draw(cells: Sequence[tuple[Part, Cell]]) -> bytes:
         )
     axes.set_xscale("log")
     shown = sorted({part.share for part, _ in cells})
-    axes.set_xticks(shown, [f"{share:g}" for share in shown], minor=False)
+    axes.set_xticks(shown, [f"{share:.3g}" for share in shown], minor=False)
     axes.minorticks_off()
     axes.set(xlabel="share of the episodes, %", ylabel="success, %", ylim=(-3, 103))
     axes.grid(visible=True, alpha=0.25)
