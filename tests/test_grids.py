@@ -6,6 +6,7 @@ import pytest
 
 from metro.errors import BenchmarkError
 from metro.evaluation.grids import best_cells, grid, parse_numbers
+from metro.evaluation.records import Setting
 
 
 def make_row(blocks, waypoints, frames, *, seconds=1.0, budget=100):
@@ -19,6 +20,19 @@ def make_row(blocks, waypoints, frames, *, seconds=1.0, budget=100):
         "frames_to_success": frames,
         "seconds": {"plan": seconds, "step": 50.0},
     }
+
+
+def test_methods_without_a_graph_have_no_waypoint_budget():
+    """A row of h; an H that was asked for is refused."""
+    settings = grid("1,5", None, step_budget=50, planner_seeds=[7], method="flat")
+    assert settings == [Setting("flat", h, None, 50, 7) for h in (1, 5)]
+    rows = [make_row(1, None, 10), make_row(5, None, None)]
+    assert [cell.to_text()[1:3] for cell in best_cells(rows, 100)] == [
+        ["1", "-"],
+        ["5", "-"],
+    ]
+    with pytest.raises(BenchmarkError, match="^waypoint_budget belongs to metro"):
+        grid("1", "8", step_budget=50, planner_seeds=[7], method="flat")
 
 
 def test_the_papers_grid():

@@ -202,8 +202,11 @@ def sweep(
     benchmark: BenchmarkName,
     corpus: Recording,
     model: Model,
-    graph: Annotated[Path, typer.Option(help="Made by metro build, of any H.")],
     output: RowsPath,
+    method: Annotated[
+        str, typer.Option(help="metro, committed, flat, oracle or waypoints.")
+    ] = "metro",
+    graph: Graph = None,
     goal_distance: Distance = 75,
     plan_blocks: Annotated[
         str, typer.Option(help="Values of h: numbers and ranges, such as 1,3-5.")
@@ -227,7 +230,7 @@ def sweep(
     trust_pickle: TrustPickle = False,
     as_json: AsJson = False,
 ) -> None:
-    """Plan queries with metro for a grid of h and H; tell the best cells.
+    """Plan queries for a grid of h, and of H where there is one; tell the best cells.
 
     Latents and neighbour table serve all cells, routes all cells of one H. Interrupted,
     the same command goes on.
@@ -244,6 +247,7 @@ def sweep(
         waypoint_budget,
         step_budget=4 * goal_distance if step_budget is None else step_budget,
         planner_seeds=planner_seed or [7, 8, 9],
+        method=method,
     )
     source = BenchSource(
         *(benchmark, corpus, model, graph), trust_pickle=trust_pickle, device=device

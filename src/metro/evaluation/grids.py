@@ -6,7 +6,7 @@ from typing import Any
 
 from metro.errors import BenchmarkError
 from metro.evaluation.outcomes import PLANNING
-from metro.evaluation.records import Setting
+from metro.evaluation.records import GRAPH_METHODS, Setting
 
 _BLOCK = 5
 """Frames of one action block: H is swept around the frames of a micro plan."""
@@ -24,7 +24,7 @@ class GridCell:
 
     Attributes:
         plan_blocks: h.
-        waypoint_budget: H.
+        waypoint_budget: H; None for methods without a graph.
         step_budget: T, read off a run with a larger one.
         success: Share of rows that met their goal within T.
         seconds: Planning time a query, of the whole run.
@@ -33,7 +33,7 @@ class GridCell:
     """
 
     plan_blocks: int
-    waypoint_budget: int
+    waypoint_budget: int | None
     step_budget: int
     success: float
     seconds: float
@@ -45,7 +45,7 @@ class GridCell:
         return [
             str(self.step_budget),
             str(self.plan_blocks),
-            str(self.waypoint_budget),
+            "-" if self.waypoint_budget is None else str(self.waypoint_budget),
             f"{self.success:.1%}",
             f"{self.seconds:.3f}",
             str(self.rows),
@@ -59,25 +59,28 @@ def grid(
     *,
     step_budget: int,
     planner_seeds: Sequence[int],
+    method: str = "metro",
 ) -> list[Setting]:
     """Return the settings of a grid.
 
     Without H given it is swept from 5 h - 5 to 5 h + 5, at least 1, as in the paper
-    (Sec. "Hyperparameters").
+    (Sec. "Hyperparameters"). Methods without a graph have no H.
     """
     settings = []
     for blocks in parse_numbers(plan_blocks):
         settings += [
-            Setting("metro", blocks, budget, step_budget, seed)
-            for budget in _budgets(blocks, waypoint_budgets)
+            Setting(method, blocks, budget, step_budget, seed)
+            for budget in _budgets(method, blocks, waypoint_budgets)
             for seed in planner_seeds
         ]
     return settings
 
 
-def _budgets(plan_blocks: int, chosen: str | None) -> Sequence[int]:
+def _budgets(method: str, plan_blocks: int, chosen: str | None) -> Sequence[int | None]:
     if chosen is not None:
         return parse_numbers(chosen)
+    if method not in GRAPH_METHODS:
+        return [None]
     middle = _BLOCK * plan_blocks
     return range(max(1, middle - _BLOCK), middle + _BLOCK + 1)
 
@@ -103,7 +106,7 @@ def best_cells(rows: Iterable[Mapping[str, Any]], goal_distance: int) -> list[Gr
     A cell is dominated if another has at least its success in no more time, and one of
     both is better.
     """
-    groups: dict[tuple[int, int], list[Mapping[str, Any]]] = {}
+    groups: dict[tuple[int, int | None], list[Mapping[str, Any]]] = {}
     for row in rows:
         setting = row["setting"]
         key = setting["plan_blocks"], setting["waypoint_budget"]
@@ -122,7 +125,7 @@ def best_cells(rows: Iterable[Mapping[str, Any]], goal_distance: int) -> list[Gr
 
 
 def _cell(
-    blocks: int, waypoints: int, budget: int, rows: list[Mapping[str, Any]]
+    blocks: int, waypoints: int | None, budget: int, rows: list[Mapping[str, Any]]
 ) -> GridCell:
     met = [
         row["frames_to_success"] is not None and row["frames_to_success"] <= budget
