@@ -1,7 +1,8 @@
 """Measure the routes that queries are given, and what their bridges jump over.
 
 For each benchmark's own queries at d = 75: what the route costs, how much of it is bridges,
-and, in the simulator's own state, how far apart the two ends of those bridges are. For Cube,
+and, in the simulator's own state, how far apart the two ends of those bridges are, and how far
+bridges and recordings move PushT's block. For Cube,
 of the starts with the cube on the table: whether a route grasps it along a recording, as a robot
 must, or only by jumping from a frame where it lies free to one where it is held.
 
@@ -39,6 +40,8 @@ PARTS = {
     },
 }
 """Columns of the recording that tell where things are; Cube's are metres."""
+Paths = list[tuple[int, NDArray[np.int64]]]
+"""A query's first frame and the frames of its route, for each."""
 LYING = 0.03
 """Metres: the middle of a cube that lies on the table is at 0.02."""
 
@@ -79,7 +82,7 @@ def measure(folder: Path, corpus: str) -> dict[str, Any]:
         "median_bridges": float(np.median(counts)),
         "median_bridge_price": round(float(np.median(_prices(graph, ends))), 2),
         "apart": _apart(folder, corpus, np.array(ends)),
-    } | ({"grasps": _grasps(folder, paths)} if benchmark == "cube" else {})
+    } | _further(folder, corpus, paths)
 
 
 def _prices(graph: FrameGraph, ends: list[tuple[int, int]]) -> list[float]:
@@ -108,31 +111,49 @@ def _apart(folder: Path, recording: str, ends: NDArray[np.int64]) -> dict[str, f
     return found
 
 
-def _grasps(
-    folder: Path, paths: list[tuple[int, NDArray[np.int64]]]
-) -> dict[str, float]:
+def _further(folder: Path, recording: str, paths: Paths) -> dict[str, Any]:
+    """Return what routes do to the thing that is to be moved."""
+    if recording == "cube":
+        return {"grasps": _grasps(folder, paths)}
+    if not recording.startswith("pusht"):
+        return {}
+    with open_corpus(str(folder / f"{recording}.h5")) as corpus:
+        block = np.asarray(corpus.column("state"))[:, 2:4]
+    return {"block, pixels": _moved(block, [path for _, path in paths])}
+
+
+def _moved(places: NDArray[Any], paths: list[NDArray[np.int64]]) -> dict[str, float]:
+    """Return how far a thing is moved by a route's bridges, and along recordings.
+
+    Medians over routes, from the entry to the last frame before the goal.
+    """
+    moved = []
+    for path in paths:
+        bridges = np.diff(path) != 1
+        far = np.linalg.norm(np.diff(places[path], axis=0), axis=1)
+        moved.append((float(far[bridges].sum()), float(far[~bridges].sum())))
+    by_bridges, by_rides = np.median(moved, axis=0)
+    return {
+        "moved by bridges": round(float(by_bridges), 1),
+        "moved along recordings": round(float(by_rides), 1),
+    }
+
+
+def _grasps(folder: Path, paths: Paths) -> dict[str, Any]:
     """Return how routes of starts on the table get hold of the cube, and who moves it."""
     with open_corpus(str(folder / "cube.h5")) as corpus:
         cube = np.asarray(corpus.column("privileged_block_0_pos"))
         held = np.asarray(corpus.column("proprio_gripper_contact")).ravel() > 0.5
     told = {"starts on the table": 0, "along a recording": 0, "by a bridge only": 0}
-    moved: list[tuple[float, float]] = []
-    for start, path in paths:
-        if cube[start, 2] >= LYING:
-            continue
+    lying = [path for start, path in paths if cube[start, 2] < LYING]
+    for path in lying:
         bridges = np.diff(path) != 1
         grasps = ~held[path[:-1]] & held[path[1:]]
         along, jumped = (grasps & ~bridges).any(), (grasps & bridges).any()
         told["starts on the table"] += 1
         told["along a recording"] += int(along)
         told["by a bridge only"] += int(jumped and not along)
-        far = 100 * np.linalg.norm(np.diff(cube[path], axis=0), axis=1)
-        moved.append((float(far[bridges].sum()), float(far[~bridges].sum())))
-    by_bridges, by_rides = np.median(moved, axis=0)
-    return told | {
-        "moved by bridges, cm": round(float(by_bridges), 1),
-        "moved along recordings, cm": round(float(by_rides), 1),
-    }
+    return told | {"cube, cm": _moved(100 * cube, lying)}
 
 
 def main() -> None:
