@@ -213,6 +213,15 @@ def test_one_lucky_seed_does_not_win_against_three():
     assert best_cell(make_cells(three + other), 300).plan_blocks == 2
 
 
+def test_a_loser_of_one_seed_does_not_hide_the_others_seeds():
+    """Two cells of three seeds are compared on all three of them."""
+    early = runs({7: [10, 20], 8: [None, None], 9: [None, None]}, "metro")
+    steady = runs({7: [10, None], 8: [10, 20], 9: [10, 20]}, "metro", plan_blocks=2)
+    loser = runs({7: [None, None]}, "metro", plan_blocks=3)
+    assert best_cell(make_cells(early + steady), 300).plan_blocks == 2
+    assert best_cell(make_cells(early + steady + loser), 300).plan_blocks == 2
+
+
 def test_seconds_follow_the_frames_acted():
     """The search is paid once, the rest in proportion to the frames."""
     cell = only(runs({7: [100, None]}, "metro"))

@@ -155,9 +155,11 @@ def best_cell(cells: Iterable[Cell], step_budget: int) -> Cell | None:
     """Return the cell with the highest success within T, on the seeds that all have.
 
     Of the `fullest` only; of equals the one with more runs, then the fastest. A lucky
-    seed alone is not to win against three. None: no cell was run that long.
+    seed alone is not to win against three, and a cell of one seed that loses on that
+    seed is not to hide what the others have. None: no cell was run that long.
     """
     able = fullest([cell for cell in cells if cell.step_budget >= step_budget])
+    able = [cell for cell in able if not _is_beaten(cell, able, step_budget)]
     seeds = [set(cell.seeds) for cell in able]
     shared = set.intersection(*seeds) if seeds else set()
     return min(
@@ -168,6 +170,16 @@ def best_cell(cells: Iterable[Cell], step_budget: int) -> Cell | None:
             cell.planning_seconds(step_budget),
         ),
         default=None,
+    )
+
+
+def _is_beaten(cell: Cell, others: Iterable[Cell], step_budget: int) -> bool:
+    """Return whether a cell with more seeds is as good on all that this one has."""
+    own = set(cell.seeds)
+    reached = _success_of_seeds(cell, step_budget, own)
+    return any(
+        own < set(other.seeds) and _success_of_seeds(other, step_budget, own) >= reached
+        for other in others
     )
 
 
