@@ -681,6 +681,16 @@ def test_the_numbers_on_top():
     assert len(key_figures(by_task(make_cells(FLAT)), 8).figures) == 1
 
 
+def test_the_number_on_top_is_of_a_time_that_most_of_flat_had():
+    """One h that was run for longer is not the best of three."""
+    seeds = {7: [50, 60, None, None], 8: [50, None, None, None]}
+    brief = [runs(seeds, "flat", plan_blocks=h, step_budget=150) for h in (2, 5)]
+    longer = runs(seeds, "flat", plan_blocks=1, step_budget=300)
+    rows = [*METRO, *longer, *brief[0], *brief[1]]
+    figure = key_figures(by_task(make_cells(rows)), len(rows)).figures[0]
+    assert "T = 150" in figure.note
+
+
 def test_ablations_are_of_pairs():
     """Metro minus what follows its first route blindly, on the runs that both have."""
     blind = runs({7: [50, None, None, None]}, "committed", waypoint_budget=8)

@@ -31,14 +31,16 @@ def key_figures(tasks: Mapping[Task, Sequence[Cell]], num_rows: int) -> Figures:
 def _farthest(name: str, tasks: Mapping[Task, Sequence[Cell]]) -> Figure | None:
     """Return metro at the largest d of a benchmark; beside flat if both were run.
 
-    Of several models at that d the first by name speaks.
+    Of several models at that d the first by name speaks, of several sets of queries
+    the one where metro gains least.
     """
     found = []
     for task, cells in tasks.items():
         if task.benchmark == name:
             metro, pair = _compared(cells)
             if metro is not None:
-                rank = (-task.goal_distance, pair is None, task.model)
+                gain = 0.0 if pair is None else pair.gain
+                rank = (-task.goal_distance, pair is None, task.model, gain)
                 found.append((rank, task, metro, pair))
     if not found:
         return None
@@ -51,11 +53,19 @@ def _farthest(name: str, tasks: Mapping[Task, Sequence[Cell]]) -> Figure | None:
 
 
 def _compared(cells: Sequence[Cell]) -> tuple[Line | None, Difference | None]:
-    """Return metro at the longest T at which it meets flat; else at the longest."""
+    """Return metro at the T at which it meets flat with most h; else at the longest.
+
+    Of several such T the longest. Where few h were run, the best is hardly one.
+    """
     chosen = contenders(cells)
     metro = [one for one in lines_of(METRO, chosen[METRO]) if one.label == METRO]
     flat = {one.step_budget: one for one in lines_of(FLAT_BEST, chosen[FLAT_BEST])}
-    for line in reversed(metro):
+    given = [cell.step_budget for cell in chosen[FLAT_BEST]]
+
+    def met(line: Line) -> tuple[int, int]:
+        return sum(line.step_budget <= each for each in given), line.step_budget
+
+    for line in sorted(metro, key=met, reverse=True):
         other = flat.get(line.step_budget)
         pair = difference(line, other) if other else None
         if pair is not None:
