@@ -31,12 +31,12 @@ def choose_device(device: str | None) -> str:
 
 
 def encoder_flops(model: FrozenModel) -> int:
-    """Return the floating-point operations that one frame takes."""
+    """Return the floating-point operations that one frame takes, in company."""
     size = model.image_size
-    frame = torch.zeros(1, size, size, 3, dtype=torch.uint8, device=model.device)
+    frames = torch.zeros(2, size, size, 3, dtype=torch.uint8, device=model.device)
     with FlopCounterMode(display=False) as counter, torch.no_grad():
-        model.network.encode(frame)
-    return int(counter.get_total_flops())
+        model.network.encode(frames)
+    return int(counter.get_total_flops()) // len(frames)
 
 
 def measure_peak(device: str) -> float:
