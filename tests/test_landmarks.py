@@ -12,6 +12,7 @@ from metro.bounds import LARGEST, no_bounds
 from metro.entry import find_entries, standing_on
 from metro.errors import GraphError
 from metro.landmarks import choose_landmarks
+from metro.numpy_search import edges_into
 from metro.search import find_routes, routes_to_frame
 from test_kernel_buckets import assert_same, synthetic_graph
 
@@ -64,7 +65,7 @@ def test_no_edge_costs_less_than_its_bounds_differ(rooms_graph, landmarks):
     """With room for rounding: keys never fall along a search."""
     bounds = landmarks.bounds(standing_on(900))
     frames = np.arange(rooms_graph.num_frames)
-    v, u, cost = sweep._edges_into(rooms_graph, frames)
+    v, u, cost = edges_into(rooms_graph, frames)
     assert (bounds.of(v) - bounds.of(u) < cost - 5e-4).all()
 
 

@@ -16,12 +16,12 @@ from metro.graph import FrameGraph
 from metro.landmarks import Landmarks
 from metro.latents import is_integer
 from metro.neighbours import NO_EPISODE, NO_FRAME
+from metro.numpy_search import is_certain
 from metro.sweep import (
     AT_GOAL,
     NO_ROUTE,
     Frontier,
     frozen,
-    is_certain,
     least_key,
     sweep,
     towards,

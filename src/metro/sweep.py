@@ -1,6 +1,6 @@
 """One backward sweep over the graph, compiled or in NumPy, with the same bits."""
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from functools import partial
 from threading import Lock
 from typing import Any, NamedTuple
@@ -10,10 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metro._checks import check_bridges
-from metro.bounds import Bounds, no_bounds
+from metro.bounds import Bounds
 from metro.entry import Entries
-from metro.graph import TEMPORAL_COST, FrameGraph
+from metro.graph import FrameGraph
 from metro.kernels import has_numba
+from metro.numpy_search import bridges_of, settle, settle_narrow
 from metro.types import Costs, Frames
 
 AT_GOAL = -1
@@ -21,9 +22,6 @@ AT_GOAL = -1
 
 NO_ROUTE = -2
 """Successor of a frame that cannot reach the goal."""
-
-SLACK = 1e-9
-"""Frames; more than sums of prices and bounds can be off by rounding."""
 
 
 class Frontier(NamedTuple):
@@ -60,7 +58,7 @@ def reachable_from(
     front = frames
     while len(front):
         reached[front] = True
-        _, others, _ = _bridges_of(graph, front)
+        _, others, _ = bridges_of(graph, front)
         front = np.unique(np.concatenate([front[~last[front]] + 1, others]))
         front = front[~reached[front]]
     if held_out is not None:
@@ -105,9 +103,9 @@ def sweep(
     if entries is not None:
         until, prices = entries.frames, entries.prices
     asked = (frozen(until), frozen(prices), *(() if bounds is None else (bounds,)))
-    settle = _engine(graph, narrow=bounds is not None)
+    search = _engine(graph, narrow=bounds is not None)
     waiting = np.zeros(graph.num_frames, dtype=np.bool_)
-    waiting[settle(frames, *asked, cost_to_go, successor)] = True
+    waiting[search(frames, *asked, cost_to_go, successor)] = True
     left = np.flatnonzero(waiting)  # each once, in order
     mask[mask == -np.inf] = np.inf
     ahead = Frontier(frozen(left), frozen(cost_to_go[left]), frozen(successor[left]))
@@ -120,7 +118,7 @@ def _engine(graph: FrameGraph, *, narrow: bool) -> _Settle:
     _require_sound(graph)
     kernels = _kernels()
     if kernels is None:
-        return partial(_settle_narrow if narrow else _settle, graph)
+        return partial(settle_narrow if narrow else settle, graph)
     return partial(kernels[narrow], *_packed(graph))
 
 
@@ -142,10 +140,9 @@ def _kernels() -> tuple[Any, Any] | None:
     """Return both searches compiled, or None, after one warning, without Numba."""
     if not has_numba():
         return None
-    from metro.kernels.buckets import settle
-    from metro.kernels.narrow import settle_narrow
+    from metro.kernels import buckets, narrow
 
-    return settle, settle_narrow
+    return buckets.settle, narrow.settle_narrow
 
 
 _Edges = tuple[NDArray[Any], Frames, Costs]
@@ -189,57 +186,6 @@ def frozen(array: NDArray[Any]) -> NDArray[Any]:
     return array
 
 
-def _settle(
-    graph: FrameGraph,
-    frames: NDArray[np.int64],
-    until: NDArray[np.int64],
-    prices: Costs,
-    cost_to_go: Costs,
-    successor: Frames,
-) -> NDArray[np.int64]:
-    """Settle frames by J alone; see `_settle_narrow`."""
-    return _settle_narrow(
-        graph, frames, until, prices, no_bounds(), cost_to_go, successor
-    )
-
-
-def _settle_narrow(  # noqa: PLR0913  (as the kernel has them)
-    graph: FrameGraph,
-    frames: NDArray[np.int64],
-    until: NDArray[np.int64],
-    prices: Costs,
-    bounds: Bounds,
-    cost_to_go: Costs,
-    successor: Frames,
-) -> NDArray[np.int64]:
-    """Settle frames in buckets one frame wide, in place; return those left unsettled.
-
-    A bucket holds the frames whose J + bound lies in [i, i + 1). No edge makes that
-    smaller, so what is below the present bucket is final, and no heap is needed.
-    Without bounds frames of one bucket cannot improve one another; with them they can,
-    and a bucket is worked through until they do not.
-    """
-    buckets: dict[int, list[NDArray[np.int64]]] = {}
-
-    def keys(some: NDArray[np.int64]) -> Costs:
-        return cost_to_go[some] + bounds.of(some)
-
-    _file(buckets, frames, keys(frames))
-    while buckets:
-        number = min(buckets)
-        if len(until) and is_certain(
-            cost_to_go[until], prices, bounds.of(until), number
-        ):
-            groups = [group for filed in buckets.values() for group in filed]
-            left: NDArray[np.int64] = np.unique(np.concatenate(groups))
-            return left[keys(left) >= number]
-        filed = np.unique(np.concatenate(buckets.pop(number)))
-        due = filed[np.floor(keys(filed)) == number]
-        improved = _relax(graph, due, cost_to_go, successor)
-        _file(buckets, improved, keys(improved))
-    return frames[:0]
-
-
 def least_key(frontier: Frontier, bounds: Bounds) -> float:
     """Return what J + bound is at least of all that is not settled."""
     if not has_numba():
@@ -247,87 +193,3 @@ def least_key(frontier: Frontier, bounds: Bounds) -> float:
     from metro.kernels import narrow
 
     return float(narrow.least_key(frontier.frames, frontier.costs, bounds))
-
-
-def is_certain(costs: Costs, prices: Costs, bounds: Costs, number: float) -> bool:
-    """Return whether it is known which of several frames has the least price + J.
-
-    Args:
-        costs: ``[n]`` J, or more, of the frames.
-        prices: ``[n]`` what is added.
-        bounds: ``[n]`` their bounds.
-        number: What J + bound is at least where J is not known yet.
-    """
-    unknown = costs + bounds >= number
-    if not unknown.any():
-        return True
-    best = (prices + costs)[~unknown].min(initial=np.inf)
-    least = (prices + (number - bounds))[unknown].min()
-    return bool(best + SLACK < least)
-
-
-def _relax(
-    graph: FrameGraph,
-    settled: NDArray[np.int64],
-    cost_to_go: Costs,
-    successor: Frames,
-) -> NDArray[np.int64]:
-    """Offer every settled frame to those that lead to it; return who got cheaper."""
-    v, u, cost = _edges_into(graph, settled)
-    offer = cost_to_go[v] + cost
-    order = np.lexsort((v, offer, u))
-    v, u, offer = v[order], u[order], offer[order]
-    best = np.ones(len(u), dtype=np.bool_)
-    best[1:] = u[1:] != u[:-1]
-    v, u, offer = v[best], u[best], offer[best]
-    cheaper = offer < cost_to_go[u]
-    lower = (offer == cost_to_go[u]) & (v < successor[u])
-    taken = cheaper | lower
-    cost_to_go[u[taken]], successor[u[taken]] = offer[taken], v[taken]
-    return u[cheaper]
-
-
-def _edges_into(
-    graph: FrameGraph, frames: NDArray[np.int64]
-) -> tuple[NDArray[np.int64], NDArray[np.int64], Costs]:
-    """Return all edges u → v into ``frames`` as (v, u, cost)."""
-    starts = graph.latents.episode_offsets
-    ridden = frames[starts[graph.latents.episode_of(frames)] != frames]
-    v, u, cost = _bridges_of(graph, frames)
-    return (
-        np.concatenate([ridden, v]),
-        np.concatenate([ridden - 1, u]),
-        np.concatenate([np.full(len(ridden), TEMPORAL_COST), cost]),
-    )
-
-
-def _bridges_of(
-    graph: FrameGraph, frames: NDArray[np.int64]
-) -> tuple[NDArray[np.int64], NDArray[np.int64], Costs]:
-    """Return all bridges at ``frames`` as (frame, other end, cost)."""
-    starts = graph.bridge_offsets[frames]
-    counts = graph.bridge_offsets[frames + 1] - starts
-    ends = np.cumsum(counts)
-    within = np.arange(counts.sum()) - np.repeat(ends - counts, counts)
-    picked = np.repeat(starts, counts) + within
-    others = graph.bridge_frame[picked].astype(np.int64)
-    return np.repeat(frames, counts), others, graph.bridge_cost[picked]
-
-
-def _file(
-    buckets: dict[int, list[NDArray[np.int64]]],
-    frames: NDArray[np.int64],
-    costs: Costs,
-) -> None:
-    """Put each frame into the bucket of its cost."""
-    for number, group in _groups(np.floor(costs).astype(np.int64), frames):
-        buckets.setdefault(number, []).append(group)
-
-
-def _groups(
-    numbers: NDArray[np.int64], frames: NDArray[np.int64]
-) -> Iterator[tuple[int, NDArray[np.int64]]]:
-    order = np.argsort(numbers, kind="stable")
-    starts = np.flatnonzero(np.diff(numbers[order], prepend=-1))
-    for group in np.split(order, starts)[1:]:
-        yield int(numbers[group[0]]), frames[group]

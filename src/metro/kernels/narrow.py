@@ -105,7 +105,7 @@ def _bound(bounds, frame):
 
 @njit(nogil=True)
 def _is_certain(until, prices, bounds, cost_to_go, number):
-    """Return what `metro.sweep.is_certain` returns."""
+    """Return what `metro.numpy_search.is_certain` returns."""
     best, least = np.inf, np.inf
     for i in range(until.shape[0]):
         cost, lower = cost_to_go[until[i]], _bound(bounds, until[i])
