@@ -28,7 +28,10 @@ def play(world, collector, episode, steps=100):
     return np.array(states), np.array(actions)
 
 
-@pytest.mark.parametrize("collector", [pusht.Weak, pusht.Pusher])
+ALL = [pusht.Weak, pusht.Pusher, pusht.NoisyReplay]
+
+
+@pytest.mark.parametrize("collector", ALL)
 def test_an_episode_depends_on_seed_and_number_alone(world, collector):
     """Episode 5 alone equals episode 5 after 0 to 4, bit for bit."""
     alone = play(world, collector(), 5)
@@ -40,7 +43,7 @@ def test_an_episode_depends_on_seed_and_number_alone(world, collector):
     assert np.array_equal(alone[1], again[1])
 
 
-@pytest.mark.parametrize("collector", [pusht.Weak, pusht.Pusher])
+@pytest.mark.parametrize("collector", ALL)
 def test_actions_are_in_the_box(world, collector):
     """Actions are float32 within [-1, 1]."""
     actions = play(world, collector(), 1)[1]
@@ -100,6 +103,44 @@ def test_one_episode_in_eight_is_weak():
         pusher.begin(None, np.random.default_rng([0, episode]))
         drawn.append(pusher._weak is not None)
     assert 0.08 < np.mean(drawn) < 0.16
+
+
+def replays(world, demonstration, count, **changed):
+    """Return the states ``[count, 101, 7]`` of replays of one demonstration."""
+    found = []
+    for episode in range(100_000):
+        rng = np.random.default_rng([0, episode])
+        rng.integers(2**31)  # what `play` resets the world by
+        if rng.integers(pusht._DEMONSTRATIONS) == demonstration:
+            found.append(play(world, pusht.NoisyReplay(), episode, **changed)[0])
+        if len(found) == count:
+            return np.array(found)
+    raise AssertionError("never drawn")
+
+
+def test_replays_start_alike_and_part_with_the_block(world):
+    """The disc keeps to the demonstration's way; the T ends up elsewhere."""
+    states = np.array([replays(world, number, 3) for number in range(4)])
+    apart = states - states.mean(axis=1, keepdims=True)
+    assert np.array_equal(states[:, 0, 0], states[:, 1, 0])
+    assert np.linalg.norm(apart[..., :2], axis=-1).mean() < 10
+    block = np.linalg.norm(apart[..., 2:4], axis=-1)
+    assert block[:, :, -1].mean() > 2 * block[:, :, 50].mean() > 0
+
+
+def test_a_replay_without_noise_is_the_demonstration(world, monkeypatch):
+    """Noise is all that tells replays apart; and it goes on beyond the end."""
+    monkeypatch.setattr(pusht, "_REPLAY_NOISE", 0.0)
+    one, other = replays(world, 7, 2, steps=120)
+    assert np.array_equal(one[:101], other[:101])
+    rng = np.random.default_rng([pusht._DEMONSTRATIONS, 7])
+    world.reset(int(rng.integers(2**31)))
+    demonstrator, states = pusht.CalmPusher(), []
+    demonstrator.begin(world, rng)
+    for _ in range(100):
+        states.append(world.observe()["state"])
+        world.step(demonstrator.act(world, rng))
+    assert np.allclose(states, one[:100], atol=0.5)
 
 
 def test_the_way_is_straight_if_it_is_free():

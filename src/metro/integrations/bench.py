@@ -32,6 +32,7 @@ from metro.integrations.macro.settings import HierarchySettings, hierarchy_setti
 from metro.integrations.macro.weights import load_macro
 from metro.integrations.models.frozen import FrozenModel
 from metro.integrations.models.loading import load_model
+from metro.integrations.models.memory import keep_freed_memory
 from metro.integrations.models.speed import choose_device
 from metro.integrations.worlds import open_world
 from metro.landmarks import Landmarks, choose_landmarks
@@ -66,7 +67,11 @@ class BenchSource:
     device: str | None = None
 
     def open(self) -> "Bench":
-        """Open all of them, the model on its device; close it after use."""
+        """Open all of them, the model on its device; close it after use.
+
+        Planning allocates the same arrays again and again: they are kept from now on.
+        """
+        keep_freed_memory()
         chosen = load_benchmark(self.benchmark)
         model = load_model(self.model, trust_pickle=self.trust_pickle)
         model.to(choose_device(self.device))

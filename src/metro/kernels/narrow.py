@@ -28,9 +28,6 @@ from metro.kernels.buckets import (
 
 _SHELVES = 1 << 10
 
-_UNKNOWN = -1.0
-"""Stands for a bound that was not needed yet."""
-
 
 @njit(nogil=True, cache=True)
 def settle_narrow(edges, ring, frames, until, prices, bounds, cost_to_go, successor):
@@ -54,7 +51,7 @@ def settle_narrow(edges, ring, frames, until, prices, bounds, cost_to_go, succes
     tails = np.zeros(ring, np.int64)
     shelves = np.zeros(_SHELVES, np.int64)
     counts = np.array([-1, 0, 0])
-    lower = np.full(cost_to_go.shape[0], _UNKNOWN)
+    lower = np.empty(cost_to_go.shape[0])  # of what was reached, as it is reached
     number = i64(0)
     for i in range(frames.shape[0]):
         lower[frames[i]] = _bound(bounds, frames[i])
@@ -236,7 +233,7 @@ def _relax_block(
                 cost_to_go[u] = offer
                 successor[u] = v
                 bound = lower[u]
-                if bound < 0:
+                if known == np.inf:
                     bound = 0.0
                     for j in range(width):
                         gap = reach[j] - np.float64(costs[u, j])

@@ -31,6 +31,7 @@ RECIPES = {
         "weak": Recipe("Weak"),
         "pushes": Recipe("Pusher"),
         "calm": Recipe("CalmPusher"),
+        "replayed": Recipe("NoisyReplay"),
     },
     "cube": {
         "expert": Recipe("ScriptedExpert"),

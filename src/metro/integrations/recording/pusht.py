@@ -1,9 +1,11 @@
 """Who moves the disc while a PushT corpus is recorded.
 
-No expert ships for PushT: the released corpus is human demonstrations. Here are swm's
-weak policy and a scripted pusher that knows no goal; it goes round the T, pushes it
-through a random point of its edge, mostly beside its centre of mass so that it turns,
-and lets go. Actions are displacements of the disc's target in hundreds of units.
+No expert ships for PushT: the released corpus is 206 human demonstrations, replayed
+about 90 times each with noise. Here are swm's weak policy and a scripted pusher that
+knows no goal; it goes round the T, pushes it through a random point of its edge, mostly
+beside its centre of mass so that it turns, and lets go. Its episodes have nothing to do
+with one another, or they are 206 of them replayed with noise, as the released ones are.
+Actions are displacements of the disc's target in hundreds of units.
 """
 
 from typing import TYPE_CHECKING
@@ -28,6 +30,9 @@ _ACTION_UNIT = 100.0
 _WEAK_SHARE = 0.12
 _WEAK_REACH = 100.0
 _ARRIVED = 15.0
+_DEMONSTRATIONS = 206
+_DEMONSTRATION_STEPS = 100
+_REPLAY_NOISE = 10.0
 
 
 class Weak:
@@ -105,6 +110,44 @@ class CalmPusher(Pusher):
 
     _pace = 0.7
     _weak_share = 0.04
+
+
+class NoisyReplay:
+    """One of 206 calm demonstrations, replayed with noise: as the released corpus was.
+
+    The disc is sent to where the demonstration sent it, give or take up to 10 units of
+    noise, so it keeps to the demonstration's way, and the T comes to lie elsewhere. The
+    206 are the same whatever the seed of a recording, which draws whose turn it is, the
+    level of noise, and the noise. Where a demonstration ends the demonstrator goes on.
+
+    Decision: D32.
+    """
+
+    def begin(self, world: "World", rng: np.random.Generator) -> None:
+        """Play a demonstration through, unrecorded, and go back to its start."""
+        number = int(rng.integers(_DEMONSTRATIONS))
+        self._noise_level = rng.uniform(0, _REPLAY_NOISE)
+        own_rng = np.random.default_rng([_DEMONSTRATIONS, number])
+        start = int(own_rng.integers(2**31))
+        self._demonstrator = CalmPusher()
+        world.reset(start)
+        self._demonstrator.begin(world, own_rng)
+        targets = []
+        for _ in range(_DEMONSTRATION_STEPS):
+            agent = world.observe()["state"][:2]
+            action = self._demonstrator.act(world, own_rng)
+            targets.append(agent + action * _ACTION_UNIT)
+            world.step(action)
+        self._targets = iter(targets)
+        world.reset(start)
+
+    def act(self, world: "World", rng: np.random.Generator) -> NDArray[np.float32]:
+        """Return the action ``[2]`` towards the demonstration's next target."""
+        target = next(self._targets, None)
+        if target is None:
+            return self._demonstrator.act(world, rng)
+        noisy = target + rng.normal(0, self._noise_level, 2)
+        return _action(inside(noisy) - world.observe()["state"][:2])
 
 
 def _action(displacement: Points) -> NDArray[np.float32]:
