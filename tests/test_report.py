@@ -284,7 +284,12 @@ def test_arrival_leaves_solved_starts_out():
 def test_the_overview_tells_which_h_won_and_how_many_pairs_there_are():
     """Eight pairs have no interval, twelve have one."""
     (told,) = overview(by_task(make_cells(ROWS)), []).rows
-    assert told[:4] == ("tworoom", "lewm-small-tworoom", "2,000", "75")
+    assert told[:4] == (
+        "tworoom",
+        "lewm-small-tworoom",
+        "tworoom, 2,000 episodes",
+        "75",
+    )
     assert told[6] == "37.5 [14, 69], n = 8, h = 3 of 3, 15"
     assert told[8] == "+12.5 (8 pairs)"
     twelve = {7: [50] * 9 + [None] * 3}
@@ -303,10 +308,13 @@ def test_corpora_of_two_sizes_are_told_apart():
         "tworoom, lewm, d = 75"
     ]
     assert list(titles_of(tasks).values()) == [
-        "tworoom, lewm, d = 75, 18,685 episodes",
-        "tworoom, lewm, d = 75, 2,000 episodes",
+        "tworoom, lewm, d = 75, more, 18,685 episodes",
+        "tworoom, lewm, d = 75, tworoom, 2,000 episodes",
     ]
-    assert [row[2] for row in overview(tasks, []).rows] == ["18,685", "2,000"]
+    assert [row[2] for row in overview(tasks, []).rows] == [
+        "more, 18,685 episodes",
+        "tworoom, 2,000 episodes",
+    ]
 
 
 def test_a_method_looks_the_same_in_every_plot():
@@ -672,7 +680,10 @@ def test_the_numbers_on_top():
     far, spent, counted = key_figures(tasks, len(ROWS)).figures
     assert far.value == "88 %"
     assert far.label == "tworoom: metro, goals 75 frames away"
-    assert "T = 300, n = 8; lewm-small-tworoom, 2,000 episodes. +50 points" in far.note
+    assert (
+        "T = 300, n = 8; lewm-small-tworoom, tworoom, 2,000 episodes. +50 points"
+        in far.note
+    )
     assert "on the 8 runs that both have" in far.note
     assert spent.value == "20.0 %"  # 2 of the 10 seconds of planning
     assert counted.value == "24"

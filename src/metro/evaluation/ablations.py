@@ -19,7 +19,7 @@ _LEFT_OUT = {
     "waypoints": "no choice: the recording's own frames, by the clock",
 }
 _HEADER = (
-    *("benchmark", "model", "episodes", "d", "T", "instead", "metro", "success"),
+    *("benchmark", "model", "recordings", "d", "T", "instead", "metro", "success"),
     *("metro − it", "pairs"),
 )
 
@@ -56,7 +56,8 @@ def _rows(task: Task, cells: Sequence[Cell]) -> list[tuple[str, ...]]:
             low, high = (f"{100 * end:+.0f}" for end in pair.interval)
             rows.append(
                 (
-                    *(task.benchmark, task.model, task.size, str(task.goal_distance)),
+                    *(task.benchmark, task.model, task.recordings),
+                    str(task.goal_distance),
                     *(str(line.step_budget), name, _share(other), _share(line)),
                     f"{100 * pair.gain:+.1f} [{low}, {high}]",
                     str(pair.num_pairs),

@@ -75,10 +75,9 @@ def _compared(cells: Sequence[Cell]) -> tuple[Line | None, Difference | None]:
 
 def _note(task: Task, metro: Line, pair: Difference | None) -> str:
     low, high = (f"{100 * end:.0f}" for end in metro.interval)
-    size = f", {task.size} episodes" if task.size else ""
     told = (
         f"[{low}, {high}], T = {metro.step_budget}, n = {metro.num_runs}; "
-        f"{task.model}{size}."
+        f"{task.model}, {task.recordings}."
     )
     if pair is None:
         return f"{told} Plain CEM was not run on these queries within this T."

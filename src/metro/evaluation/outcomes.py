@@ -49,9 +49,10 @@ class Task:
     episodes: int | None = field(default=None, compare=False)
 
     @property
-    def size(self) -> str:
-        """How many episodes the corpus has, in words."""
-        return "" if self.episodes is None else f"{self.episodes:,}"
+    def recordings(self) -> str:
+        """Which corpus, and how many episodes it has."""
+        name = Path(self.corpus).stem
+        return name if self.episodes is None else f"{name}, {self.episodes:,} episodes"
 
     @property
     def title(self) -> str:

@@ -22,7 +22,7 @@ _FEWEST_PAIRS = 10
 """Below it a bootstrap tells nothing: no interval is printed."""
 
 _HEADER = (
-    *("benchmark", "model", "episodes", "d", "metro", FLAT_PAPER, FLAT_BEST),
+    *("benchmark", "model", "recordings", "d", "metro", FLAT_PAPER, FLAT_BEST),
     *(
         "hierarchical (best)",
         f"metro − {FLAT_BEST}",
@@ -60,7 +60,7 @@ def _row(
     )
     rival = _best_hierarchical(lines, short)
     return (
-        *(task.benchmark, task.model, task.size, str(task.goal_distance)),
+        *(task.benchmark, task.model, task.recordings, str(task.goal_distance)),
         *(_figure(line) for line in (metro, plain)),
         _figure(flat) + _tried(flat, chosen[FLAT_BEST]),
         _figure(rival) if rival is None else f"{rival.label}: {_figure(rival)}",

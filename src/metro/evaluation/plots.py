@@ -114,8 +114,7 @@ def _curve(axes: Any, line: Line, look: dict[str, str]) -> None:
 
 def _title(cells: Sequence[Cell]) -> str:
     task = cells[0].task
-    told = f"{task.benchmark}, {task.model}, d = {task.goal_distance}"
-    return told + (f", {task.size} episodes" if task.size else "")
+    return f"{task.model}, d = {task.goal_distance}, {task.recordings}"
 
 
 def _axes(title: str) -> tuple[Any, Any]:

@@ -211,11 +211,11 @@ def _section(
 
 
 def titles_of(tasks: Iterable[Task]) -> dict[Task, str]:
-    """Return the titles of tasks; where two would be the same, with their sizes."""
+    """Return the titles of tasks; where two would be the same, with their corpus."""
     known = list(tasks)
     times = Counter(task.title for task in known)
     return {
-        task: task.title + (f", {task.size} episodes" if times[task.title] > 1 else "")
+        task: task.title + (f", {task.recordings}" if times[task.title] > 1 else "")
         for task in known
     }
 
@@ -223,10 +223,9 @@ def titles_of(tasks: Iterable[Task]) -> dict[Task, str]:
 def _told(cells: Sequence[Cell]) -> str:
     task, run = cells[0].task, {cell.method for cell in cells}
     left = [name for name in ORDER if name not in run and "(" not in name]
-    size = f", {task.size} episodes" if task.size else ""
     model, corpus, _ = (digest[:12] for digest in task.digests)
     return (
-        f"Model {task.model} ({model}); recordings {task.corpus} ({corpus}{size}); "
+        f"Model {task.model} ({model}); recordings {task.recordings} ({corpus}); "
         f"rendering {task.rendering}; queries {task.queries}. "
         f"{NOT_RUN.capitalize()}: {', '.join(left) or 'nothing'}."
     )
