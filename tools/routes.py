@@ -6,7 +6,9 @@ bridges and recordings move PushT's block. For Cube,
 of the starts with the cube on the table: whether a route grasps it along a recording, as a robot
 must, or only by jumping from a frame where it lies free to one where it is held.
 
-    python tools/routes.py FOLDER    (with CORPUS.h5 and CORPUS-lewm.metro of each in CORPORA)
+    python tools/routes.py FOLDER [CORPUS ...]    (FOLDER has CORPUS.h5 and CORPUS-lewm.metro)
+
+Without names all of CORPORA; with names the rows of the others stay as they were.
 """
 
 import json
@@ -27,8 +29,8 @@ from metro.source import commit
 
 TARGET = Path(__file__).parents[1] / "docs" / "routes.json"
 BUDGETS = {"tworoom": 8, "reacher": 10, "pusht": 18, "cube": 7}
-CORPORA = ("tworoom", "reacher", "pusht", "pusht-18685", "cube")
-"""Recordings, named after their benchmark and, if there are several, their size."""
+CORPORA = ("tworoom", "reacher", "pusht", "pusht-replayed", "pusht-18685", "cube")
+"""Recordings, named after their benchmark and, if there are several, what is special."""
 PARTS = {
     "pusht": {
         "agent, pixels": ("state", slice(0, 2)),
@@ -77,6 +79,7 @@ def measure(folder: Path, corpus: str) -> dict[str, Any]:
         "episodes": graph.latents.num_episodes,
         "waypoint_budget": budget,
         "queries": queries.name,
+        "commit": commit(),
         "routes": len(costs),
         "median_cost": round(float(np.median(costs)), 1),
         "median_bridges": float(np.median(counts)),
@@ -157,14 +160,13 @@ def _grasps(folder: Path, paths: Paths) -> dict[str, Any]:
 
 
 def main() -> None:
-    """Measure all benchmarks, and write docs/routes.json."""
-    folder = Path(sys.argv[1])
-    rows = [measure(folder, corpus) for corpus in CORPORA]
-    told = {
-        "command": "python tools/routes.py FOLDER",
-        "commit": commit(),
-        "rows": rows,
-    }
+    """Measure the corpora that were named, and write docs/routes.json."""
+    folder, names = Path(sys.argv[1]), sys.argv[2:] or CORPORA
+    known = {row["queries"]: row for row in json.loads(TARGET.read_text())["rows"]}
+    measured = [measure(folder, corpus) for corpus in names]
+    known |= {row["queries"]: row for row in measured}
+    rows = sorted(known.values(), key=lambda row: str(row["queries"]))
+    told = {"command": "python tools/routes.py FOLDER", "rows": rows}
     TARGET.write_text(json.dumps(told, indent=1) + "\n")
     print(TARGET.read_text())
 
