@@ -185,6 +185,8 @@ def test_graphs_of_other_budgets_share_the_table(bench):
     query = Query(0, 0, 15)
     assert bench.routes_for(6, query) is bench.routes_for(6, query)
     assert bench.routes_for(8, query)[0].graph is bench.graph
+    bench.forget_routes()
+    assert bench._routes == {}
 
 
 @pytest.mark.parametrize("method", ["oracle", "waypoints", "replay", "stay", "random"])

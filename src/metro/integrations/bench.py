@@ -183,8 +183,8 @@ class Bench:
     def routes_for(self, waypoint_budget: int, query: Query) -> tuple[Routes, float]:
         """Return the routes to a query's goal and the seconds that finding them took.
 
-        Kept for the present H: planner seeds and plan lengths share them. The search
-        stops once it is certain where to start; planners go on where they must.
+        Kept for the present H until they are forgotten. The search stops once it is
+        certain where to start; planners go on where they must.
         """
         graph = self.graph_for(waypoint_budget)
         if query not in self._routes:
@@ -196,6 +196,14 @@ class Bench:
             )
             self._routes[query] = routes, time.perf_counter() - started
         return self._routes[query]
+
+    def forget_routes(self) -> None:
+        """Let go of all routes, so that the next search finds their memory.
+
+        A search takes milliseconds, and half of them if the system has to give it
+        pages that were not used before.
+        """
+        self._routes.clear()
 
     def ends_of(self, query: Query) -> tuple[Vector, Vector]:
         """Return the latents ``[D]`` of a query's start and goal, as the graph's."""

@@ -155,14 +155,20 @@ def answer(
 ) -> Iterator[Rows]:
     """Yield the rows of every batch of queries."""
     for first in range(0, len(queries), batch):
-        part = queries[first : first + batch]
-        worlds = bench.worlds(len(part))
-        attempts = [
-            make_attempt(bench, setting, query, world)
-            for query, world in zip(part, worlds, strict=True)
-        ]
-        yield [told | row for row in _outcomes(bench, setting, part, attempts)]
-        bench.discard(*(a.world for a in attempts if a.error is not None))
+        rows = _answer_together(bench, setting, queries[first : first + batch])
+        bench.forget_routes()
+        yield [told | row for row in rows]
+
+
+def _answer_together(bench: Bench, setting: Setting, queries: Sequence[Query]) -> Rows:
+    worlds = bench.worlds(len(queries))
+    attempts = [
+        make_attempt(bench, setting, query, world)
+        for query, world in zip(queries, worlds, strict=True)
+    ]
+    rows = list(_outcomes(bench, setting, queries, attempts))
+    bench.discard(*(a.world for a in attempts if a.error is not None))
+    return rows
 
 
 def lost_rows(
