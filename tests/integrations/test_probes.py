@@ -117,14 +117,8 @@ def test_a_cache_of_another_corpus_is_not_used(footage, tmp_path):
         ),
         (
             "cube",
-            {
-                "proprio_effector_pos": 3,
-                "privileged_block_0_pos": 3,
-                "proprio_gripper_opening": 1,
-                "proprio_gripper_contact": 1,
-            },
-            "effector x,effector y,effector z,cube x,cube y,cube z,"
-            "grip x,grip y,grip z,gripper opening,gripper contact",
+            {"proprio_effector_pos": 3, "privileged_block_0_pos": 3},
+            "effector x,effector y,effector z,cube x,cube y,cube z",
         ),
     ],
 )

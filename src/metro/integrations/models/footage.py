@@ -16,9 +16,6 @@ from metro.types import Progress
 
 States = tuple[NDArray[np.float32], tuple[str, ...]]
 
-_GRIP = 0.03
-"""Metres between gripper and cube beyond which it hardly matters how many."""
-
 
 def footage_from_corpus(corpus: Corpus, *, progress: Progress | None = None) -> Footage:
     """Return a corpus as training takes it, its pixels in an ``.npy`` beside it.
@@ -129,16 +126,10 @@ def _pusht(corpus: Corpus) -> States:
 
 
 def _cube(corpus: Corpus) -> States:
-    effector = corpus.column("proprio_effector_pos")
-    cube = corpus.column("privileged_block_0_pos")
     return _joined(
         {
-            "effector x,effector y,effector z": effector,
-            "cube x,cube y,cube z": cube,
-            # Of half a metre a centimetre is nothing, but it decides a grasp.
-            "grip x,grip y,grip z": np.tanh((cube - effector) / _GRIP),
-            "gripper opening": corpus.column("proprio_gripper_opening"),
-            "gripper contact": corpus.column("proprio_gripper_contact"),
+            "effector x,effector y,effector z": corpus.column("proprio_effector_pos"),
+            "cube x,cube y,cube z": corpus.column("privileged_block_0_pos"),
         }
     )
 
