@@ -68,7 +68,7 @@ class ScriptedExpert:
             self._oracle.reset(None, world.sense())
 
     def _place(self, rng: np.random.Generator) -> tuple[NDArray[Any], NDArray[Any]]:
-        """Return where to bring the cube, ``[3]`` metres, and its quaternion ``[4]``."""
+        """Return where to bring the cube, ``[3]`` metres, and its turn ``[4]``."""
         x, y = rng.uniform(_TABLE_LOW, _TABLE_HIGH)
         half_turn = rng.uniform(0, np.pi)
         quaternion = np.array([np.cos(half_turn), 0.0, 0.0, np.sin(half_turn)])
