@@ -9,7 +9,6 @@ from integrations.world_makers import world_fixture
 from metro.integrations.recording.cube import (
     OffExpert,
     OffExpertMixture,
-    OnePlaceExpert,
     ScriptedExpert,
     global_random,
 )
@@ -46,9 +45,7 @@ def run(world, errand, rng):
     return np.array(places)
 
 
-@pytest.mark.parametrize(
-    "collector", [ScriptedExpert, OnePlaceExpert, OffExpert, OffExpertMixture]
-)
+@pytest.mark.parametrize("collector", [ScriptedExpert, OffExpert, OffExpertMixture])
 def test_an_episode_depends_on_seed_and_number_alone(world, collector):
     """Episode 5 alone equals episode 5 after 3 and 4, whatever NumPy's global state."""
     np.random.seed(1)
@@ -89,32 +86,6 @@ def test_the_expert_gets_a_new_place_after_each_delivery(world):
         goals.add(tuple(world.env.data.mocap_pos[0]))
         world.step(expert.act(world, rng))
     assert len(goals) >= 2
-
-
-def test_one_place_is_swms_habit(world):
-    """All deliveries of an episode are to one place, as by swm's environment."""
-    aims = []
-    world.aim_at, aim_at = (
-        lambda *pose: (aims.append(pose), aim_at(*pose)),
-        world.aim_at,
-    )
-    try:
-        places = play(world, OnePlaceExpert(noise=0.0), 1, steps=190)[0]
-    finally:
-        del world.aim_at
-    assert len(aims) > 1
-    assert all(np.array_equal(np.concatenate(aims[0]), np.concatenate(a)) for a in aims)
-    away = np.linalg.norm(places[-20:] - aims[0][0], axis=1)
-    assert away.min() < 0.04 < np.linalg.norm(places[0] - aims[0][0])
-    env = world.env
-    before = env._data.mocap_pos.copy()
-    targets = []
-    for _ in range(3):
-        env.set_new_target(return_info=False)
-        targets.append(env._data.mocap_pos.copy())
-    env._data.mocap_pos[:] = before
-    assert np.array_equal(targets[0], targets[1])
-    assert np.array_equal(targets[0], targets[2])
 
 
 def test_half_of_the_mixture_is_off_expert(world):

@@ -36,7 +36,6 @@ RECIPES = {
     "cube": {
         "expert": Recipe("ScriptedExpert"),
         "mixture": Recipe("OffExpertMixture"),
-        "one-place": Recipe("OnePlaceExpert"),
     },
 }
 """By benchmark and name; the first of a benchmark is its default."""
