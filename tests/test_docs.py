@@ -68,7 +68,7 @@ def test_readme_tells_the_rows():
     readme = results.README.read_text()
     assert readme == results.render_readme()
     inside = readme.split(results.BEGIN)[1].split(results.END)[0]
-    assert "| tworoom | 2,000 | 75 | 100.0 " in inside
+    assert "| tworoom | tworoom, 2,000 episodes | 75 | 100.0 " in inside
 
 
 @pytest.mark.parametrize("card", cards.cards(), ids=lambda card: card.stem)
