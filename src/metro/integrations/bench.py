@@ -200,8 +200,7 @@ class Bench:
     def forget_routes(self) -> None:
         """Let go of all routes, so that the next search finds their memory.
 
-        A search takes milliseconds, and half of them if the system has to give it
-        pages that were not used before.
+        A search takes milliseconds; pages that were never used before cost as much.
         """
         self._routes.clear()
 

@@ -2,10 +2,9 @@
 
 Recipe "expert" is OGBench's scripted oracle as stable-worldmodel runs it: noise of a
 level that is drawn for each episode, up to 0.1, and a new place for the cube when it is
-at the old one. (swm 0.1.1 repeats one place for a whole episode: of 50 pairs of frames
-25 apart 35 were then solved from the start. With new places 12 are; of the released
-ones 38 %.) The mixture gives half of the episodes to what an expert never does: see
-`metro.integrations.recording.errands`.
+at the old one. (swm 0.1.1 repeats one place for a whole episode; most pairs of frames
+are then solved from the start, more than of the released ones.) The mixture gives half
+of the episodes to what an expert never does (`metro.integrations.recording.errands`).
 """
 
 from collections.abc import Iterator
