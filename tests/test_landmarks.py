@@ -47,6 +47,17 @@ def test_landmarks_know_the_ways(rooms_graph, landmarks):
     assert len(set(landmarks.frames.tolist())) == 8
 
 
+def test_landmarks_know_the_ways_back(rooms_graph, landmarks):
+    """What it costs from a landmark to a frame is taken off; episodes end, ways do."""
+    last = int(rooms_graph.latents.episode_offsets[1]) - 1
+    anywhere = find_routes(rooms_graph, rooms_graph.latents.z[0])
+    for frame in (0, 17, last, 900, 1799):
+        ways = routes_to_frame(anywhere, frame).cost_to_go[landmarks.frames]
+        kept = -np.minimum(ways, LARGEST).astype(np.float32)
+        np.testing.assert_allclose(landmarks.costs[frame, 8:], kept, rtol=1e-6)
+    assert (landmarks.costs[:, :8] != -landmarks.costs[:, 8:]).mean() > 0.5
+
+
 @pytest.mark.parametrize("held_out", [None, 7])
 def test_bounds_never_exceed_what_it_costs(rooms_graph, landmarks, held_out):
     """Also with an episode left out: ways get longer, not shorter."""
@@ -101,6 +112,23 @@ def test_planners_with_landmarks_plan_the_same(engine, rooms_graph, landmarks):
             observed = z[frame] + rng.normal(0, 0.1, 24)
             assert same(whole(observed), guided(observed))
         assert not guided.routes.is_complete
+
+
+def test_what_was_found_before_makes_certain(engine, rooms_graph, landmarks):
+    """On the way, entries that were never settled mostly need no further search."""
+    z = rooms_graph.latents.z
+    found = find_routes(rooms_graph, z[900], start=z[1200], landmarks=landmarks)
+    (entries,) = find_entries(rooms_graph, [z[1200]], held_out=None)
+    best = entries.frames[np.argmin(entries.prices + found.cost_to_go[entries.frames])]
+    unsettled, searched = 0, 0
+    for frame in found.route(int(best)):
+        (around,) = find_entries(rooms_graph, [z[frame]], held_out=None)
+        unsettled += not np.isfinite(found.cost_to_go[around.frames]).all()
+        searched += found.until_certain(around) is not found
+    assert 0 < searched < unsettled
+    assert found.frontier is not None
+    key = found.frontier.costs + found.frontier.bounds.of(found.frontier.frames)
+    assert found.frontier.least == key.min()
 
 
 @pytest.mark.parametrize("budget", [1, 8, 80])

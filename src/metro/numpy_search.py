@@ -20,7 +20,7 @@ def settle(
     prices: Costs,
     cost_to_go: Costs,
     successor: Frames,
-) -> NDArray[np.int64]:
+) -> tuple[NDArray[np.int64], float]:
     """Settle frames by J alone; see `settle_narrow`."""
     return settle_narrow(
         graph, frames, until, prices, no_bounds(), cost_to_go, successor
@@ -35,8 +35,10 @@ def settle_narrow(  # noqa: PLR0913  (as the kernel has them)
     bounds: Bounds,
     cost_to_go: Costs,
     successor: Frames,
-) -> NDArray[np.int64]:
-    """Settle frames in buckets one frame wide, in place; return those left unsettled.
+) -> tuple[NDArray[np.int64], float]:
+    """Settle frames in buckets one frame wide, in place.
+
+    Return those left unsettled and the least J + bound among them.
 
     A bucket holds the frames whose J + bound lies in [i, i + 1). No edge makes that
     smaller, so what is below the present bucket is final, and no heap is needed.
@@ -56,12 +58,13 @@ def settle_narrow(  # noqa: PLR0913  (as the kernel has them)
         ):
             groups = [group for filed in buckets.values() for group in filed]
             left: NDArray[np.int64] = np.unique(np.concatenate(groups))
-            return left[keys(left) >= number]
+            left = left[keys(left) >= number]
+            return left, float(keys(left).min(initial=np.inf))
         filed = np.unique(np.concatenate(buckets.pop(number)))
         due = filed[np.floor(keys(filed)) == number]
         improved = _relax(graph, due, cost_to_go, successor)
         _file(buckets, improved, keys(improved))
-    return frames[:0]
+    return frames[:0], np.inf
 
 
 def is_certain(costs: Costs, prices: Costs, bounds: Costs, number: float) -> bool:

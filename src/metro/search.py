@@ -22,7 +22,6 @@ from metro.sweep import (
     NO_ROUTE,
     Frontier,
     frozen,
-    least_key,
     sweep,
     towards,
 )
@@ -99,14 +98,12 @@ class Routes:
     def _is_certain(self, entries: Entries, frontier: Frontier) -> bool:
         """Return whether no entry that is not settled can be the cheapest, or as cheap.
 
-        J + bound of what is not settled is at least the least of the frontier.
+        By the bounds of the observation that was searched for last: further on the
+        way they mostly suffice, and nothing needs to be searched.
         """
         costs = self.cost_to_go[entries.frames]
-        if np.isfinite(costs).all():
-            return True
-        bounds = _bounds(self.landmarks, entries) or no_bounds()
-        own = bounds.of(entries.frames)
-        return is_certain(costs, entries.prices, own, least_key(frontier, bounds))
+        bounds = (frontier.bounds or no_bounds()).of(entries.frames)
+        return is_certain(costs, entries.prices, bounds, frontier.least)
 
     def _going_on(self, frontier: Frontier, entries: Entries | None = None) -> "Routes":
         known = self.cost_to_go.copy(), self.successor.copy()

@@ -31,11 +31,15 @@ class Frontier(NamedTuple):
         frames: Their numbers, each once.
         costs: What is known of their J: an upper bound until they are settled.
         successors: Where they would go next.
+        least: What J + bound of all that is not settled is at least, in frames.
+        bounds: Those that the search was kept narrow by, or None.
     """
 
     frames: NDArray[np.int64]
     costs: Costs
     successors: Frames
+    least: float = 0.0
+    bounds: Bounds | None = None
 
 
 def towards(frame: int) -> Frontier:
@@ -66,8 +70,8 @@ def reachable_from(
     return reached
 
 
-_Settle = Callable[..., NDArray[np.int64]]
-"""(frames, until, prices, [bounds,] cost_to_go, successor) -> frames left."""
+_Settle = Callable[..., tuple[NDArray[np.int64], float]]
+"""(frames, until, prices, [bounds,] cost_to_go, successor) -> frames left, least."""
 
 
 def sweep(
@@ -105,10 +109,12 @@ def sweep(
     asked = (frozen(until), frozen(prices), *(() if bounds is None else (bounds,)))
     search = _engine(graph, narrow=bounds is not None)
     waiting = np.zeros(graph.num_frames, dtype=np.bool_)
-    waiting[search(frames, *asked, cost_to_go, successor)] = True
-    left = np.flatnonzero(waiting)  # each once, in order
+    unsettled, least = search(frames, *asked, cost_to_go, successor)
+    waiting[unsettled] = True
+    left = frozen(np.flatnonzero(waiting))  # each once, in order
     mask[mask == -np.inf] = np.inf
-    ahead = Frontier(frozen(left), frozen(cost_to_go[left]), frozen(successor[left]))
+    known = frozen(cost_to_go[left]), frozen(successor[left])
+    ahead = Frontier(left, *known, least, bounds)
     cost_to_go[left], successor[left] = np.inf, NO_ROUTE
     return frozen(cost_to_go), frozen(successor), ahead if len(left) else None
 
@@ -184,12 +190,3 @@ def frozen(array: NDArray[Any]) -> NDArray[Any]:
     """Return the array itself, read-only from now on."""
     array.setflags(write=False)
     return array
-
-
-def least_key(frontier: Frontier, bounds: Bounds) -> float:
-    """Return what J + bound is at least of all that is not settled."""
-    if not has_numba():
-        return float((frontier.costs + bounds.of(frontier.frames)).min())
-    from metro.kernels import narrow
-
-    return float(narrow.least_key(frontier.frames, frontier.costs, bounds))

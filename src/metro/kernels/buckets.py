@@ -48,7 +48,7 @@ def prefetch(typing_context, array, index):
 
 @njit(nogil=True, cache=True)
 def settle(edges, ring, frames, until, prices, cost_to_go, successor):
-    """Settle all frames that lead to ``frames``; return those left unsettled.
+    """Settle all frames that lead to ``frames``; return those left, and their least J.
 
     Works on ``cost_to_go`` and ``successor`` in place. Nothing is below -inf: a frame
     that costs that much is never entered.
@@ -201,8 +201,9 @@ def give_back(links, counts, tail):
 
 @njit(nogil=True)
 def _still_filed(number, cost_to_go, pool, links, tails):
-    """Return all frames in buckets from ``number`` on, each once."""
+    """Return all frames in buckets from ``number`` on, each once, and their least J."""
     left = np.empty(0, np.int64)
+    least = np.inf
     for counting in (True, False):
         found = 0
         for bucket in range(number, number + tails.shape[0]):
@@ -213,8 +214,9 @@ def _still_filed(number, cost_to_go, pool, links, tails):
                     if cost_to_go[pool[i]] >= bucket:  # else filed lower, too
                         if not counting:
                             left[found] = pool[i]
+                            least = min(least, cost_to_go[pool[i]])
                         found += 1
                 tail = (links[block] + 1) << BLOCK_BITS
         if counting:
             left = np.empty(found, np.int64)
-    return left
+    return left, least

@@ -31,7 +31,9 @@ _SHELVES = 1 << 10
 
 @njit(nogil=True, cache=True)
 def settle_narrow(edges, ring, frames, until, prices, bounds, cost_to_go, successor):
-    """Settle frames by J + bound until it is certain where to enter; return the rest.
+    """Settle frames by J + bound until it is certain where to enter.
+
+    Return those left unsettled and the least J + bound among them.
 
     Args:
         edges: As `metro.kernels.buckets.settle` takes them, like the others.
@@ -54,6 +56,10 @@ def settle_narrow(edges, ring, frames, until, prices, bounds, cost_to_go, succes
     lower = np.empty(cost_to_go.shape[0])  # of what was reached, as it is reached
     number = i64(0)
     for i in range(frames.shape[0]):
+        if i + FAR < frames.shape[0]:
+            prefetch(bounds[0], frames[i + FAR] * bounds[0].shape[1])
+            prefetch(lower, frames[i + FAR])
+            prefetch(cost_to_go, frames[i + FAR])
         lower[frames[i]] = _bound(bounds, frames[i])
         key = i64(cost_to_go[frames[i]] + lower[frames[i]])
         number = key if i == 0 else min(number, key)
@@ -74,18 +80,7 @@ def settle_narrow(edges, ring, frames, until, prices, bounds, cost_to_go, succes
                 pool, links, tails, shelves, counts,
             )  # fmt: skip
         number += 1
-    return _still_filed(number, lower, cost_to_go, pool, links, tails)
-
-
-@njit(nogil=True, cache=True)
-def least_key(frames, costs, bounds):
-    """Return the least J + bound of frames with the given J; inf: there are none."""
-    least = np.inf
-    for i in range(frames.shape[0]):
-        key = costs[i] + _bound(bounds, frames[i])
-        if key < least:
-            least = key
-    return least
+    return _still_filed(number, lower, cost_to_go, pool, links, tails, counts)
 
 
 @njit(nogil=True)
@@ -135,6 +130,9 @@ def _fill_shelves(lower, number, cost_to_go, pool, links, tails, shelves, counts
     while tail > 0:  # shelves are a ring: its beginning must be known first
         block = (tail - 1) >> BLOCK_BITS
         for i in range(block << BLOCK_BITS, tail):
+            if i + FAR < tail:
+                prefetch(cost_to_go, i64(pool[i + FAR]))
+                prefetch(lower, i64(pool[i + FAR]))
             cost = cost_to_go[pool[i]]
             key = cost + lower[pool[i]]
             if number <= key < number + 1 and (lowest < 0 or cost < lowest):
@@ -263,21 +261,25 @@ def _relax_block(
 
 
 @njit(nogil=True)
-def _still_filed(number, lower, cost_to_go, pool, links, tails):
-    """Return all frames in buckets that are not settled; some may come twice."""
-    left = np.empty(0, np.int64)
-    for counting in (True, False):
-        found = 0
-        for slot in range(tails.shape[0]):
-            tail = tails[slot]
-            while tail > 0:
-                block = (tail - 1) >> BLOCK_BITS
-                for i in range(block << BLOCK_BITS, tail):
-                    if cost_to_go[pool[i]] + lower[pool[i]] >= number:
-                        if not counting:
-                            left[found] = pool[i]
-                        found += 1
-                tail = (links[block] + 1) << BLOCK_BITS
-        if counting:
-            left = np.empty(found, np.int64)
-    return left
+def _still_filed(number, lower, cost_to_go, pool, links, tails, counts):
+    """Return all frames in buckets that are not settled, and their least J + bound.
+
+    Some may come twice.
+    """
+    left = np.empty(counts[USED] << BLOCK_BITS, np.int64)
+    least, found = np.inf, 0
+    for slot in range(tails.shape[0]):
+        tail = tails[slot]
+        while tail > 0:
+            block = (tail - 1) >> BLOCK_BITS
+            for i in range(block << BLOCK_BITS, tail):
+                if i + FAR < tail:
+                    prefetch(cost_to_go, i64(pool[i + FAR]))
+                    prefetch(lower, i64(pool[i + FAR]))
+                key = cost_to_go[pool[i]] + lower[pool[i]]
+                if key >= number:
+                    left[found] = pool[i]
+                    least = min(least, key)
+                    found += 1
+            tail = (links[block] + 1) << BLOCK_BITS
+    return left[:found], least
