@@ -26,7 +26,7 @@ from metro.kernels.buckets import (
     u64,
 )
 
-_SHELVES = 1 << 10
+_SHELVES = 1 << 7
 
 
 @njit(nogil=True, cache=True)
@@ -201,9 +201,11 @@ def _relax_block(
         if i + NEXT < tail:
             ahead = i64(pool[u64(i + NEXT)])
             stop = i64(gates[u64(ahead + 1)]) >> 1
+            prefetch(costs, (ahead - 1) * width)
             for e in range(i64(gates[u64(ahead)]) >> 1, stop):
                 prefetch(cost_to_go, i64(bridge_frame[u64(e)]))
                 prefetch(costs, i64(bridge_frame[u64(e)]) * width)
+                prefetch(lower, i64(bridge_frame[u64(e)]))
 
         v = i64(pool[u64(i)])
         cost = cost_to_go[u64(v)]
