@@ -9,6 +9,8 @@ from integrations.world_makers import world_fixture
 from metro.integrations.recording.cube import (
     OffExpert,
     OffExpertMixture,
+    PlannedExpert,
+    PlannedMixture,
     ScriptedExpert,
     global_random,
 )
@@ -45,7 +47,9 @@ def run(world, errand, rng):
     return np.array(places)
 
 
-@pytest.mark.parametrize("collector", [ScriptedExpert, OffExpert, OffExpertMixture])
+@pytest.mark.parametrize(
+    "collector", [ScriptedExpert, PlannedExpert, OffExpert, OffExpertMixture]
+)
 def test_an_episode_depends_on_seed_and_number_alone(world, collector):
     """Episode 5 alone equals episode 5 after 3 and 4, whatever NumPy's global state."""
     np.random.seed(1)
@@ -88,11 +92,30 @@ def test_the_expert_gets_a_new_place_after_each_delivery(world):
     assert len(goals) >= 2
 
 
-def test_half_of_the_mixture_is_off_expert(world):
+def test_the_planned_expert_keeps_to_one_place(world):
+    """As swm's environment does; the cube is carried there, and never dropped."""
+    expert, rng = PlannedExpert(), np.random.default_rng(1)
+    world.reset(1)
+    expert.begin(world, rng)
+    aim = world.env.data.mocap_pos[0].copy()
+    places = []
+    for _ in range(190):
+        world.step(expert.act(world, rng))
+        places.append(world.sense()["privileged/block_0_pos"].copy())
+        assert np.array_equal(world.env.data.mocap_pos[0], aim)
+    away = np.linalg.norm(places - aim, axis=1)
+    assert away.min() < 0.04 < away[0]
+    heights = np.array(places)[:, 2]
+    assert heights.max() > 0.08
+    assert np.diff(heights).min() > -0.03
+
+
+@pytest.mark.parametrize("collector", [OffExpertMixture, PlannedMixture])
+def test_half_of_the_mixture_is_off_expert(world, collector):
     """Who acts is drawn for each episode, evenly."""
     drawn = []
     for episode in range(30):
-        mixture = OffExpertMixture()
+        mixture = collector()
         world.reset(episode)
         mixture.begin(world, np.random.default_rng(episode))
         drawn.append(isinstance(mixture._actor, OffExpert))

@@ -36,6 +36,8 @@ RECIPES = {
     "cube": {
         "expert": Recipe("ScriptedExpert"),
         "mixture": Recipe("OffExpertMixture"),
+        "planned": Recipe("PlannedExpert"),
+        "planned-mixture": Recipe("PlannedMixture"),
     },
 }
 """By benchmark and name; the first of a benchmark is its default."""

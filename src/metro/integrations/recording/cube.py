@@ -1,10 +1,11 @@
 """Who moves the arm while a Cube corpus is recorded.
 
-Recipe "expert" is OGBench's scripted oracle as stable-worldmodel runs it: noise of a
-level that is drawn for each episode, up to 0.1, and a new place for the cube when it is
-at the old one. (swm 0.1.1 repeats one place for a whole episode; most pairs of frames
-are then solved from the start, more than of the released ones.) The mixture gives half
-of the episodes to what an expert never does (`metro.integrations.recording.errands`).
+Recipe "expert" is OGBench's Markov oracle as stable-worldmodel runs it by default, with
+noise of a level that is drawn for each episode, up to 0.1, and a new place when the
+cube is at the old one. Recipe "planned" is its plan oracle, which follows a path of its
+own, to one place for a whole episode, as swm 0.1.1 has it: so, we take it, the released
+corpus was recorded (D33). The mixtures give half of the episodes to what an expert
+never does (`metro.integrations.recording.errands`).
 """
 
 from collections.abc import Iterator
@@ -26,6 +27,9 @@ if TYPE_CHECKING:
 
 _NOISE_SHARES = np.array([1.0, 1.0, 1.0, 3.0, 10.0])
 """Noise of x, y, z, yaw and gripper, in levels."""
+
+_PLAN_NOISE, _PLAN_SMOOTHING = 0.1, 0.5
+"""Of the plan oracle, as swm has them."""
 
 _TABLE_LOW, _TABLE_HIGH = (0.30, -0.30), (0.55, 0.30)
 _CUBE_HEIGHT = 0.02
@@ -62,11 +66,36 @@ class ScriptedExpert:
         return clipped(wanted + rng.normal(0, self._noise))
 
     def _choose_place(self, world: "Cube", rng: np.random.Generator) -> None:
-        x, y = rng.uniform(_TABLE_LOW, _TABLE_HIGH)
-        half_turn = rng.uniform(0, np.pi)
-        quaternion = np.array([np.cos(half_turn), 0.0, 0.0, np.sin(half_turn)])
-        world.aim_at(np.array([x, y, _CUBE_HEIGHT]), quaternion)
+        world.aim_at(*_draw_place(rng))
         with global_random(rng):  # the oracle draws where to rest from NumPy's own
+            self._oracle.reset(None, world.sense())
+
+
+class PlannedExpert:
+    """OGBench's plan oracle with noise; all deliveries of an episode are to one place.
+
+    Decision: D33.
+    """
+
+    def begin(self, world: "Cube", rng: np.random.Generator) -> None:
+        """Draw the place of the episode and the first path there."""
+        from ogbench.manipspace.oracles.plan.cube_plan import CubePlanOracle
+
+        self._oracle: Any = CubePlanOracle(
+            env=world.env, noise=_PLAN_NOISE, noise_smoothing=_PLAN_SMOOTHING
+        )
+        world.aim_at(*_draw_place(rng))
+        self._plan(world, rng)
+
+    def act(self, world: "Cube", rng: np.random.Generator) -> NDArray[np.float32]:
+        """Return the action ``[5]`` that follows the path, within [-1, 1]."""
+        wanted = self._oracle.select_action(None, world.sense())
+        if self._oracle.done:
+            self._plan(world, rng)
+        return clipped(wanted)
+
+    def _plan(self, world: "Cube", rng: np.random.Generator) -> None:
+        with global_random(rng):  # the oracle draws paths and noise from NumPy's own
             self._oracle.reset(None, world.sense())
 
 
@@ -93,14 +122,22 @@ class OffExpert:
 class OffExpertMixture:
     """Half of the episodes by `ScriptedExpert`, half by `OffExpert`, by lot."""
 
+    expert: type[ScriptedExpert] | type[PlannedExpert] = ScriptedExpert
+
     def begin(self, world: "Cube", rng: np.random.Generator) -> None:
         """Draw who acts in this episode, and let it begin."""
-        self._actor = ScriptedExpert() if rng.random() < 0.5 else OffExpert()
+        self._actor = self.expert() if rng.random() < 0.5 else OffExpert()
         self._actor.begin(world, rng)
 
     def act(self, world: "Cube", rng: np.random.Generator) -> NDArray[np.float32]:
         """Return the action ``[5]`` of whoever was drawn."""
         return self._actor.act(world, rng)
+
+
+class PlannedMixture(OffExpertMixture):
+    """Half of the episodes by `PlannedExpert`, half by `OffExpert`, by lot."""
+
+    expert = PlannedExpert
 
 
 class _Shaky:
@@ -120,6 +157,14 @@ class _Shaky:
     ) -> NDArray[np.float32]:
         self._steps -= 1
         return self._expert.act(self._world, rng)
+
+
+def _draw_place(rng: np.random.Generator) -> tuple[NDArray[Any], NDArray[Any]]:
+    """Return where to bring the cube, ``[3]`` metres, and how to turn it, ``[4]``."""
+    x, y = rng.uniform(_TABLE_LOW, _TABLE_HIGH)
+    half_turn = rng.uniform(0, np.pi)
+    quaternion = np.array([np.cos(half_turn), 0.0, 0.0, np.sin(half_turn)])
+    return np.array([x, y, _CUBE_HEIGHT]), quaternion
 
 
 def clipped(action: NDArray[Any]) -> NDArray[np.float32]:
