@@ -3,7 +3,9 @@
 For each corpus' own queries at d = 75, processor time of one thread and the share of the frames
 that is settled. What is settled is compared bit for bit with the whole search.
 
-    python tools/landmarks.py FOLDER    (with CORPUS-lewm.metro of each in tools/routes.py)
+    python tools/landmarks.py FOLDER [CORPUS ...]    (with CORPUS-lewm.metro in it)
+
+Without names all of CORPORA in tools/routes.py; with names the rows of the others stay as they were.
 """
 
 import json
@@ -59,6 +61,7 @@ def measure(folder: Path, corpus: str) -> dict[str, Any]:
             told[name].append((1000 * seconds, float(settled.mean())))
     return {
         "corpus": corpus,
+        "commit": commit(),
         "frames": graph.num_frames,
         "queries": f"{queries.name}, first {COUNT}",
         "choosing landmarks, seconds": round(chosen, 2),
@@ -77,11 +80,13 @@ def _timed(call: Callable[[], Any]) -> tuple[Any, float]:
 
 
 def main() -> None:
-    """Measure all corpora, and write docs/landmarks.json."""
+    """Measure the corpora that were named, and write docs/landmarks.json."""
+    folder, names = Path(sys.argv[1]), sys.argv[2:] or CORPORA
+    known = {row["corpus"]: row for row in json.loads(TARGET.read_text())["rows"]}
+    known |= {name: measure(folder, name) for name in names}
     told = {
         "command": "python tools/landmarks.py FOLDER",
-        "commit": commit(),
-        "rows": [measure(Path(sys.argv[1]), corpus) for corpus in CORPORA],
+        "rows": sorted(known.values(), key=lambda row: str(row["corpus"])),
     }
     TARGET.write_text(json.dumps(told, indent=1) + "\n")
     print(TARGET.read_text())
