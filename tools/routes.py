@@ -29,7 +29,15 @@ from metro.source import commit
 
 TARGET = Path(__file__).parents[1] / "docs" / "routes.json"
 BUDGETS = {"tworoom": 8, "reacher": 10, "pusht": 18, "cube": 7}
-CORPORA = ("tworoom", "reacher", "pusht", "pusht-replayed", "pusht-18685", "cube")
+CORPORA = (
+    "tworoom",
+    "reacher",
+    "pusht",
+    "pusht-replayed",
+    "pusht-18685",
+    "cube",
+    "cube-planned",
+)
 """Recordings, named after their benchmark and, if there are several, what is special."""
 PARTS = {
     "pusht": {
@@ -116,8 +124,8 @@ def _apart(folder: Path, recording: str, ends: NDArray[np.int64]) -> dict[str, f
 
 def _further(folder: Path, recording: str, paths: Paths) -> dict[str, Any]:
     """Return what routes do to the thing that is to be moved."""
-    if recording == "cube":
-        return {"grasps": _grasps(folder, paths)}
+    if recording.startswith("cube"):
+        return {"grasps": _grasps(folder, recording, paths)}
     if not recording.startswith("pusht"):
         return {}
     with open_corpus(str(folder / f"{recording}.h5")) as corpus:
@@ -142,9 +150,9 @@ def _moved(places: NDArray[Any], paths: list[NDArray[np.int64]]) -> dict[str, fl
     }
 
 
-def _grasps(folder: Path, paths: Paths) -> dict[str, Any]:
+def _grasps(folder: Path, recording: str, paths: Paths) -> dict[str, Any]:
     """Return how routes of starts on the table get hold of the cube, and who moves it."""
-    with open_corpus(str(folder / "cube.h5")) as corpus:
+    with open_corpus(str(folder / f"{recording}.h5")) as corpus:
         cube = np.asarray(corpus.column("privileged_block_0_pos"))
         held = np.asarray(corpus.column("proprio_gripper_contact")).ravel() > 0.5
     told = {"starts on the table": 0, "along a recording": 0, "by a bridge only": 0}

@@ -110,6 +110,17 @@ def test_the_planned_expert_keeps_to_one_place(world):
     assert np.diff(heights).min() > -0.03
 
 
+def test_swm_gives_the_same_place_again(world):
+    """Which is why the planned expert keeps to one."""
+    before = world.env.data.mocap_pos.copy()
+    world.env.set_new_target(return_info=False)
+    drawn = world.env.data.mocap_pos.copy()
+    world.env.set_new_target(return_info=False)
+    again = world.env.data.mocap_pos.copy()
+    world.env.data.mocap_pos[:] = before
+    assert np.array_equal(drawn, again)
+
+
 @pytest.mark.parametrize("collector", [OffExpertMixture, PlannedMixture])
 def test_half_of_the_mixture_is_off_expert(world, collector):
     """Who acts is drawn for each episode, evenly."""
