@@ -27,6 +27,13 @@ TARGET = Path(__file__).parents[1] / "docs" / "nudges.json"
 COUNT = 200
 """Frames that are drawn again."""
 
+CUBE = {
+    "cube 2 cm aside": (15, 0.02),
+    "cube 4 cm aside": (15, 0.04),
+    "cube 8 cm aside": (15, 0.08),
+    "cube 4 cm up": (16, 0.04),
+    "cube 8 cm up": (16, 0.08),
+}
 NUDGES: dict[str, tuple[str, dict[str, tuple[int, float]]]] = {
     "pusht-replayed": (
         "state",
@@ -39,16 +46,8 @@ NUDGES: dict[str, tuple[str, dict[str, tuple[int, float]]]] = {
             "block turned by 20 degrees": (4, np.radians(20)),
         },
     ),
-    "cube": (
-        "qpos",
-        {
-            "cube 2 cm aside": (15, 0.02),
-            "cube 4 cm aside": (15, 0.04),
-            "cube 8 cm aside": (15, 0.08),
-            "cube 4 cm up": (16, 0.04),
-            "cube 8 cm up": (16, 0.08),
-        },
-    ),
+    "cube": ("qpos", CUBE),
+    "cube-planned": ("qpos", CUBE),
 }
 """By corpus: the column that is drawn, and which of its numbers is changed by how much."""
 
