@@ -131,6 +131,16 @@ def test_what_was_found_before_makes_certain(engine, rooms_graph, landmarks):
     assert found.frontier.least == key.min()
 
 
+def test_what_is_settled_is_not_searched_again(engine, rooms_graph, landmarks):
+    """Also by searches before the last one, whose bounds were other ones."""
+    z = rooms_graph.latents.z
+    found = find_routes(rooms_graph, z[900], start=z[1200], landmarks=landmarks)
+    for frame in (40, 1500, 700):
+        found = found.until_certain(standing_on(frame))
+        for settled in np.flatnonzero(np.isfinite(found.cost_to_go)):
+            assert found.until_certain(standing_on(int(settled))) is found
+
+
 @pytest.mark.parametrize("budget", [1, 8, 80])
 def test_compiled_equals_numpy_with_bounds(monkeypatch, budget):
     """Buckets of many blocks, filled again and again; rings shorter than bounds."""

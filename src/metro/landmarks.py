@@ -78,14 +78,14 @@ def _time_reversed(graph: FrameGraph) -> FrameGraph:
     Bridges are symmetric and stay; episodes are ridden from their end. Of latents only
     the episodes matter.
     """
-    last = graph.num_frames
-    offsets = last - graph.latents.episode_offsets[::-1]
+    num_frames = graph.num_frames
+    offsets = num_frames - graph.latents.episode_offsets[::-1]
     return FrameGraph(
-        Latents(np.zeros((last, 1), dtype=np.float32), offsets),
+        Latents(np.zeros((num_frames, 1), dtype=np.float32), offsets),
         graph.table,
         graph.pricing,
         len(graph.bridge_frame) - graph.bridge_offsets[::-1],
-        last - 1 - graph.bridge_frame[::-1],
+        num_frames - 1 - graph.bridge_frame[::-1],
         graph.bridge_cost[::-1],
     )
 

@@ -103,6 +103,7 @@ class Routes:
         """
         costs = self.cost_to_go[entries.frames]
         bounds = (frontier.bounds or no_bounds()).of(entries.frames)
+        bounds[np.isfinite(costs)] = -np.inf  # settled, whatever a later bound tells
         return is_certain(costs, entries.prices, bounds, frontier.least)
 
     def _going_on(self, frontier: Frontier, entries: Entries | None = None) -> "Routes":
