@@ -8,8 +8,8 @@ import pytest
 from metro.bench import KINDS, plot_scaling, render, run_bench
 from metro.bench.measuring import FIELDS, try_peer
 from metro.bench.scaling import exponent, sizes_up_to
+from metro.core.neighbours import SMALL
 from metro.errors import GraphError, MissingExtra
-from metro.neighbours import SMALL
 
 FRAMES = 9_000
 

@@ -10,9 +10,10 @@ import numpy as np
 import pytest
 
 import metro
-from metro import cell_index, kernels, neighbours
-from metro.cell_index import CellIndex
-from metro.neighbours import NO_EPISODE, BruteForceIndex
+from metro import kernels
+from metro.core import cell_index, neighbours
+from metro.core.cell_index import CellIndex
+from metro.core.neighbours import NO_EPISODE, BruteForceIndex
 from metro.shards import Shards
 from metro.synthetic import make_latents
 

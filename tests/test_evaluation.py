@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 
 from metro import MetroPlanner, PricingCurve, build_graph, find_neighbours, find_routes
+from metro.core.latents import Latents
 from metro.errors import BenchmarkError
 from metro.evaluation.floors import RandomActor, ScriptedActor
 from metro.evaluation.guides import (
@@ -24,7 +25,6 @@ from metro.evaluation.records import (
     require_writable,
 )
 from metro.evaluation.runner import Attempt, run_attempts
-from metro.latents import Latents
 
 
 class Line:

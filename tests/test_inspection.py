@@ -6,8 +6,8 @@ import pytest
 from corpora import random_case
 
 import metro
+from metro.core.inspect import inspect_graph
 from metro.errors import LatentsError
-from metro.inspection import inspect_graph
 from metro.saturation import measure_saturation
 from metro.synthetic import make_latents, make_states
 

@@ -7,7 +7,7 @@ import pytest
 from corpora import random_case
 
 import metro
-from metro.itinerary import LegKind, plan_journey
+from metro.core.itinerary import LegKind, plan_journey
 
 
 @pytest.mark.parametrize("seed", range(150))

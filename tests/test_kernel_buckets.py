@@ -10,10 +10,10 @@ import pytest
 from corpora import random_case
 
 import metro
-from metro import sweep
+from metro.core import sweep
+from metro.core.search import NO_ROUTE, find_routes, routes_to_frame
 from metro.errors import GraphError
 from metro.kernels import buckets
-from metro.search import NO_ROUTE, find_routes, routes_to_frame
 
 
 def cases(count):
@@ -63,11 +63,11 @@ def synthetic_graph(num_frames, *, length=50, budget=8, whole=False, seed=0):
     counts = np.bincount(both[:, 0], minlength=num_frames)
     offsets = np.concatenate([[0], np.cumsum(counts)])
     others = both[order, 1].astype(np.int32)
-    table = metro.neighbours.NeighbourTable(
+    table = metro.core.neighbours.NeighbourTable(
         np.zeros((num_frames, 4), np.int32), np.ones((num_frames, 4)), latents.digest
     )
     pricing = metro.PricingCurve(np.arange(1.0, budget + 1))
-    return metro.graph.FrameGraph(latents, table, pricing, offsets, others, cost)
+    return metro.core.graph.FrameGraph(latents, table, pricing, offsets, others, cost)
 
 
 def test_equals_numpy_and_the_heap(in_numpy):

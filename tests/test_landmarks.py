@@ -1,4 +1,4 @@
-"""Laws of `metro.landmarks` and `metro.bounds`: narrower searches, the same bits."""
+"""Laws of `core.landmarks` and `core.bounds`: narrower searches, the same bits."""
 
 import re
 
@@ -7,13 +7,13 @@ import pytest
 from corpora import random_case
 
 import metro
-from metro import sweep
-from metro.bounds import LARGEST, no_bounds
-from metro.entry import find_entries, standing_on
+from metro.core import sweep
+from metro.core.bounds import LARGEST, no_bounds
+from metro.core.entry import find_entries, standing_on
+from metro.core.landmarks import choose_landmarks
+from metro.core.numpy_search import edges_into
+from metro.core.search import find_routes, routes_to_frame
 from metro.errors import GraphError
-from metro.landmarks import choose_landmarks
-from metro.numpy_search import edges_into
-from metro.search import find_routes, routes_to_frame
 from test_kernel_buckets import assert_same, synthetic_graph
 
 
@@ -162,12 +162,12 @@ def test_a_search_grows_its_room(monkeypatch):
     offsets = np.concatenate([[0, len(spokes)], np.full(5_999, 0)])
     offsets[2:] = len(spokes) + np.maximum(np.arange(2, 6_001) - 2, 0)
     frames = np.concatenate([spokes, np.full(len(spokes), hub)]).astype(np.int32)
-    table = metro.neighbours.NeighbourTable(
+    table = metro.core.neighbours.NeighbourTable(
         np.zeros((6_000, 4), np.int32), np.ones((6_000, 4)), latents.digest
     )
     pricing = metro.PricingCurve(np.arange(1.0, 9))
     costs = np.linspace(1, 8, len(spokes))
-    graph = metro.graph.FrameGraph(
+    graph = metro.core.graph.FrameGraph(
         latents, table, pricing, offsets, frames, np.concatenate([costs, costs])
     )
     found = sweep.sweep(graph, sweep.towards(hub), None)[0]

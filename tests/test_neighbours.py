@@ -7,8 +7,8 @@ import oracles
 import pytest
 
 import metro
+from metro.core.neighbours import NO_EPISODE, BruteForceIndex
 from metro.errors import GraphError
-from metro.neighbours import NO_EPISODE, BruteForceIndex
 
 
 def table_of(z, lengths, num_neighbours=4):

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import metro
-from metro import pricing
+from metro.core import pricing
 from metro.errors import PricingError
 from metro.synthetic import make_latents
 

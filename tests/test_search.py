@@ -12,10 +12,10 @@ from scipy.sparse.csgraph import dijkstra
 
 import metro
 from metro import kernels
-from metro.entry import find_entries
+from metro.core.entry import find_entries
+from metro.core.search import AT_GOAL, NO_ROUTE, find_routes_many
+from metro.core.sweep import reachable_from
 from metro.errors import GraphError, LatentsError
-from metro.search import AT_GOAL, NO_ROUTE, find_routes_many
-from metro.sweep import reachable_from
 
 
 def all_edges(graph):

@@ -11,7 +11,8 @@ import pytest
 from artefacts import rewrite_manifest, same_graph
 
 import metro
-from metro import _arrays, _checks
+from metro import _arrays
+from metro.core import checks as _checks
 from metro.errors import GraphError, StorageError
 
 

@@ -28,7 +28,9 @@ def test_torch_answers_queries_too():
     index = torch_neighbours.TorchIndex(latents)
     queries = np.stack([latents.z[3], latents.z[40] + 1e20, latents.z[70]])
     excluded = np.array([0, -1, 1])
-    expected = metro.neighbours.BruteForceIndex(latents).nearest(queries, 3, excluded)
+    expected = metro.core.neighbours.BruteForceIndex(latents).nearest(
+        queries, 3, excluded
+    )
     assert same(index.nearest(queries, 3, excluded), expected)
 
 

@@ -19,10 +19,10 @@ import numpy as np
 from routes import BUDGETS, CORPORA
 
 from metro import PricingCurve, build_graph, find_routes, load
+from metro.core.landmarks import choose_landmarks
+from metro.core.search import Routes
 from metro.evaluation.benchmark import benchmarks_folder
 from metro.evaluation.queries import load_queries
-from metro.landmarks import choose_landmarks
-from metro.search import Routes
 from metro.source import commit
 
 TARGET = Path(__file__).parents[1] / "docs" / "landmarks.json"

@@ -20,10 +20,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metro import PricingCurve, build_graph, find_routes, load
-from metro.entry import find_entries
+from metro.core.entry import find_entries
+from metro.core.graph import FrameGraph
 from metro.evaluation.benchmark import benchmarks_folder
 from metro.evaluation.queries import load_queries
-from metro.graph import FrameGraph
 from metro.integrations.corpora import open_corpus
 from metro.source import commit
 

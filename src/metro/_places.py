@@ -17,8 +17,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from metro._checks import LAYOUT
 from metro._manifest import MANIFEST, parse_manifest
+from metro.core.checks import LAYOUT
 from metro.errors import StorageError
 
 _ROUNDS = 10

@@ -20,9 +20,9 @@ from rich.progress import (
 )
 from rich.table import Table
 
-from metro.inspection import Inspection
-from metro.itinerary import Leg, LegKind
-from metro.latents import Latents
+from metro.core.inspect import Inspection
+from metro.core.itinerary import Leg, LegKind
+from metro.core.latents import Latents
 from metro.types import Progress as Report
 
 _PATIENCE = 1.0

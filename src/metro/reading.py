@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 
 from metro._arrays import HEADER_ERRORS, one_line
 from metro._places import find, resolve, told
+from metro.core.graph import FrameGraph
+from metro.core.latents import Latents, offsets_from_lengths
 from metro.errors import LatentsError, MissingExtra, StorageError
-from metro.graph import FrameGraph
-from metro.latents import Latents, offsets_from_lengths
 from metro.storage import load
 
 ROW_NAMES = ("z", "latents", "embeddings", "emb")

@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from metro.core.gaps import gaps_between
 from metro.errors import BenchmarkError, LatentsError, WorldError
-from metro.gaps import gaps_between
 from metro.types import Vector
 
 States = NDArray[np.float64]

@@ -9,8 +9,8 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
+from metro.core.latents import Latents
 from metro.errors import LatentsError
-from metro.latents import Latents
 
 States = NDArray[np.float64]
 

@@ -5,13 +5,10 @@ A numbers in an action, S pixels along a side of an image.
 """
 
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
-
-if TYPE_CHECKING:
-    from metro.planner import SubGoal
 
 Rows = NDArray[np.float32]
 """``[N, D]`` latents, one row a frame."""
@@ -58,19 +55,6 @@ class NeighbourIndex(Protocol):
             ``[Q, K]`` frames by ascending gap, ties by lower frame, -1 where fewer
             exist, and ``[Q, K]`` gaps, ``inf`` there.
         """
-        ...
-
-
-class MacroPlanner(Protocol):
-    """Turns the latest observation into the next sub-goal.
-
-    The goal is fixed when the planner is made.
-
-    Paper: Eq. 2.
-    """
-
-    def __call__(self, observed: NDArray[Any]) -> "SubGoal":
-        """Return the sub-goal to head for from ``observed`` ``[D]``."""
         ...
 
 

@@ -322,7 +322,7 @@ def test_rows_say_where_they_come_from(bench, queries, tmp_path):
 def test_a_graph_of_another_model(bench, queries, tmp_path):
     """Latents of another encoder are refused."""
     z = np.random.default_rng(0).normal(size=(40, bench.model.latent_size))
-    from metro.latents import Latents
+    from metro.core.latents import Latents
 
     strange = Latents(z, [0, 20, 40], {"model": {"digest": "0123456789abcdef"}})
     pricing = PricingCurve.fit(strange, waypoint_budget=8)

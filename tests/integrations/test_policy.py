@@ -16,6 +16,7 @@ from metro import (
     find_routes,
     save,
 )
+from metro.core.latents import Latents
 from metro.errors import BenchmarkError, ModelError
 from metro.evaluation.benchmark import evaluation_calls, load_benchmark
 from metro.integrations.cem import CEMSettings
@@ -26,7 +27,6 @@ from metro.integrations.models.loading import load_model
 from metro.integrations.policy import MetroPolicy, usual_settings
 from metro.integrations.recording.record import record
 from metro.integrations.worlds import open_world
-from metro.latents import Latents
 
 EPISODES, START, DISTANCE = [1, 4, 6], 5, 20
 

@@ -11,10 +11,10 @@ from typer.testing import CliRunner
 
 import metro
 from metro.cli import app
+from metro.core.itinerary import LegKind, plan_journey
 from metro.errors import CorpusError, GraphError, StorageError
 from metro.integrations.corpora import open_corpus
 from metro.integrations.shots import choose_shots, require_recording
-from metro.itinerary import LegKind, plan_journey
 
 START, GOAL = 100, 1500
 SIZE, SIDE = 8, 112

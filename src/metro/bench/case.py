@@ -7,15 +7,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metro.bench.measuring import FIELDS, Row, Tell
-from metro.graph import FrameGraph, build_graph
-from metro.latents import Latents
-from metro.neighbours import (
+from metro.core.graph import FrameGraph, build_graph
+from metro.core.latents import Latents
+from metro.core.neighbours import (
     NO_EPISODE,
     BruteForceIndex,
     NeighbourTable,
     find_neighbours,
 )
-from metro.pricing import PricingCurve
+from metro.core.pricing import PricingCurve
 from metro.synthetic import make_latents
 from metro.types import Frames, Gaps
 

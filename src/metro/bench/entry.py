@@ -11,8 +11,8 @@ from metro.bench import libraries
 from metro.bench.approximate import MOST_FRAMES, RECALL
 from metro.bench.case import NUM_NEIGHBOURS, Case
 from metro.bench.measuring import Row, try_peer, with_ratios
-from metro.latents import Latents
-from metro.neighbours import BruteForceIndex
+from metro.core.latents import Latents
+from metro.core.neighbours import BruteForceIndex
 from metro.types import Frames
 
 NUM_OBSERVATIONS = 200

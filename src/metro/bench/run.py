@@ -13,9 +13,9 @@ from metro.bench.report import write_report
 from metro.bench.scaling import measure_scaling, sizes_up_to
 from metro.bench.search import measure_search
 from metro.bench.table import measure_table
+from metro.core.latents import Latents
+from metro.core.neighbours import SMALL
 from metro.errors import GraphError
-from metro.latents import Latents
-from metro.neighbours import SMALL
 from metro.reading import read_latents
 
 KINDS = ("table", "search", "entry", "scaling")

@@ -10,8 +10,8 @@ import numpy as np
 from metro.bench.case import NUM_NEIGHBOURS, Case
 from metro.bench.measuring import Row, timed, with_ratios
 from metro.bench.table import is_exact, measure_products, warm_up
+from metro.core.neighbours import SMALL, find_neighbours
 from metro.errors import MissingExtra
-from metro.neighbours import SMALL, find_neighbours
 
 _STEPS = 4
 

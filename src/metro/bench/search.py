@@ -11,11 +11,11 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from metro import search as ours
 from metro.bench.case import Case
 from metro.bench.measuring import Row, best_of, timed, try_peer, with_ratios
-from metro.graph import TEMPORAL_COST
-from metro.neighbours import nearest_frames
+from metro.core import search as ours
+from metro.core.graph import TEMPORAL_COST
+from metro.core.neighbours import nearest_frames
 from metro.types import Costs
 
 NUM_GOALS, _BATCH = 3, 8

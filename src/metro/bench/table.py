@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from metro.bench.case import NUM_NEIGHBOURS, Case, Truth, make_corpus
 from metro.bench.measuring import Row, best_of, timed, with_ratios
-from metro.neighbours import NeighbourTable, find_neighbours
+from metro.core.neighbours import NeighbourTable, find_neighbours
 
 _TILE = 8_192
 _WARM_UP = 9_000

@@ -71,8 +71,8 @@ def build(
 @app.command()
 def inspect(graph: GraphPath, as_json: AsJson = False, verify: Verify = False) -> None:
     """Show what a graph is made of, and how much of it routes can reach."""
+    from metro.core.inspect import inspect_graph
     from metro.display import print_inspection, spinner
-    from metro.inspection import inspect_graph
     from metro.storage import load_graph
 
     with spinner(f"Inspecting {graph}"):
@@ -113,8 +113,8 @@ def route(
     the recording, a colour an episode, bridges marked with their price.
     """
     from metro import find_routes
+    from metro.core.itinerary import plan_journey
     from metro.display import print_journey
-    from metro.itinerary import plan_journey
     from metro.storage import load_graph
 
     if (storyboard is None) != (corpus is None):

@@ -5,9 +5,9 @@ from collections.abc import Callable
 import numpy as np
 from numpy.typing import NDArray
 
-from metro.gaps import squared_gaps
-from metro.planner import MetroPlanner, SubGoal, SubGoalKind
-from metro.types import MacroPlanner, Vector
+from metro.core.gaps import squared_gaps
+from metro.core.planner import MacroPlanner, MetroPlanner, SubGoal, SubGoalKind
+from metro.types import Vector
 
 PLANS_PER_SUB_GOAL = 2
 """Micro plans between two entries into the graph: one, and one replan. Sec. 5.4."""

@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from metro.core.neighbours import DEFAULT_NEIGHBOURS
+from metro.core.pricing import DEFAULT_QUANTILE
 from metro.errors import BenchmarkError
 from metro.evaluation.queries import Query
-from metro.neighbours import DEFAULT_NEIGHBOURS
-from metro.pricing import DEFAULT_QUANTILE
 
 GRAPH_METHODS = ("metro", "committed")
 """Those that need a graph."""

@@ -9,6 +9,11 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from metro.core.graph import FrameGraph, build_graph
+from metro.core.landmarks import Landmarks, choose_landmarks
+from metro.core.planner import MetroPlanner
+from metro.core.pricing import PricingCurve, check_fit
+from metro.core.search import Routes, find_routes
 from metro.errors import BenchmarkError
 from metro.evaluation.benchmark import Benchmark, load_benchmark
 from metro.evaluation.queries import Query, QuerySet
@@ -18,7 +23,6 @@ from metro.evaluation.records import (
     MODEL_METHODS,
     Setting,
 )
-from metro.graph import FrameGraph, build_graph
 from metro.integrations.action_scaling import learn_missing_scaling
 from metro.integrations.corpora import Corpus, open_corpus
 from metro.integrations.encoding import require_fitting
@@ -35,10 +39,6 @@ from metro.integrations.models.loading import load_model
 from metro.integrations.models.memory import keep_freed_memory
 from metro.integrations.models.speed import choose_device
 from metro.integrations.worlds import open_world
-from metro.landmarks import Landmarks, choose_landmarks
-from metro.planner import MetroPlanner
-from metro.pricing import PricingCurve, check_fit
-from metro.search import Routes, find_routes
 from metro.storage import load_graph
 from metro.types import Vector, World
 

@@ -6,6 +6,8 @@ from typing import Any
 
 from rich.console import Console
 
+from metro.core.inspect import inspect_graph
+from metro.core.itinerary import plan_journey
 from metro.display import print_inspection, print_journey, progress_bar, scoreboard
 from metro.errors import BenchmarkError
 from metro.evaluation.benchmark import load_benchmark
@@ -13,7 +15,6 @@ from metro.evaluation.outcomes import PLANNING
 from metro.evaluation.queries import Query, QuerySet
 from metro.evaluation.records import Setting
 from metro.evaluation.statistics import wilson
-from metro.inspection import inspect_graph
 from metro.integrations.bench import Bench
 from metro.integrations.corpora import Corpus, open_corpus
 from metro.integrations.evaluating import Rows, evaluate
@@ -23,7 +24,6 @@ from metro.integrations.models.loading import load_model
 from metro.integrations.preparing import prepare_graph, prepare_queries
 from metro.integrations.recording.record import record
 from metro.integrations.rides import room_of, take_ride
-from metro.itinerary import plan_journey
 
 _DISTANCE = 75
 _QUERIES = 20

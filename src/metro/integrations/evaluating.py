@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import torch
 
+from metro.core.planner import MetroPlanner
 from metro.errors import BenchmarkError
 from metro.evaluation.floors import RandomActor, ScriptedActor, Unseeing
 from metro.evaluation.guides import (
@@ -40,7 +41,6 @@ from metro.integrations.cem import CEMSettings
 from metro.integrations.corpora import Corpus
 from metro.integrations.recording.plan import library_versions
 from metro.integrations.rendering import find_renderer
-from metro.planner import MetroPlanner
 from metro.source import commit
 from metro.types import World
 

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from metro.itinerary import Leg, LegKind
+from metro.core.itinerary import Leg, LegKind
 from metro.types import Image
 
 _ZOOM = 7

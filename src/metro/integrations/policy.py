@@ -7,17 +7,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from metro.core.graph import FrameGraph
+from metro.core.planner import MetroPlanner, SubGoal
+from metro.core.search import find_routes_to_any
 from metro.errors import BenchmarkError
 from metro.evaluation.benchmark import benchmark_names, load_benchmark
 from metro.evaluation.guides import MetroGuide
 from metro.evaluation.runner import Actor, Seconds
-from metro.graph import FrameGraph
 from metro.integrations.acting import ModelActor
 from metro.integrations.cem import CEMSettings
 from metro.integrations.models.frozen import FrozenModel
 from metro.integrations.solvers import LatentCost, SolverActor
-from metro.planner import MetroPlanner, SubGoal
-from metro.search import find_routes_to_any
 from metro.types import Vector
 
 Goal = Any

@@ -2,16 +2,16 @@
 
 from pathlib import Path
 
+from metro.core.graph import FrameGraph, build_graph
+from metro.core.neighbours import find_neighbours
+from metro.core.pricing import PricingCurve
 from metro.display import progress_bar
 from metro.evaluation.benchmark import Benchmark
 from metro.evaluation.queries import QuerySet, load_queries, save_queries
-from metro.graph import FrameGraph, build_graph
 from metro.integrations.corpora import Corpus
 from metro.integrations.encoding import encode_corpus
 from metro.integrations.models.frozen import FrozenModel
 from metro.integrations.querying import draw_queries
-from metro.neighbours import find_neighbours
-from metro.pricing import PricingCurve
 from metro.storage import load, save
 
 

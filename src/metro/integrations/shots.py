@@ -3,10 +3,10 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from metro.core.itinerary import Leg, LegKind
+from metro.core.latents import Latents
 from metro.errors import CorpusError, GraphError
 from metro.integrations.corpora import Corpus
-from metro.itinerary import Leg, LegKind
-from metro.latents import Latents
 
 
 @dataclass(frozen=True)

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from metro.core.itinerary import Leg, LegKind
+from metro.core.latents import Latents
 from metro.errors import StorageError
 from metro.integrations.corpora import Corpus, open_corpus
 from metro.integrations.pens import Ink, Pen, colour_of, large
 from metro.integrations.shots import Shot, choose_shots, require_recording
-from metro.itinerary import Leg, LegKind
-from metro.latents import Latents
 
 _COLUMNS = 6
 _MARGIN = 20

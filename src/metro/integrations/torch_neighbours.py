@@ -9,14 +9,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from metro.errors import MissingExtra
-from metro.latents import Latents
-from metro.neighbours import (
+from metro.core.latents import Latents
+from metro.core.neighbours import (
     NO_EPISODE,
     BruteForceIndex,
     NeighbourTable,
     require_num_neighbours,
 )
+from metro.errors import MissingExtra
 from metro.types import Progress
 
 

@@ -24,7 +24,7 @@ FREE, FRESH, USED = 0, 1, 2
 """Counters of a pool: last block given back, first never used, blocks in use."""
 
 SLACK = 1e-9
-"""See `metro.numpy_search.SLACK`."""
+"""See `metro.core.numpy_search.SLACK`."""
 
 u64 = np.uint64  # an unsigned index is not checked for counting from the end
 i64 = np.int64
@@ -144,7 +144,7 @@ def _relax_block(
 
 @njit(nogil=True)
 def _is_certain(until, prices, cost_to_go, number):
-    """Return what `metro.numpy_search.is_certain` returns without bounds."""
+    """Return what `metro.core.numpy_search.is_certain` returns without bounds."""
     best, least = np.inf, np.inf
     for i in range(until.shape[0]):
         cost = cost_to_go[until[i]]

@@ -1,4 +1,4 @@
-"""Squared gaps in float64, eight lanes at a time, in the one order of `metro.gaps`.
+"""Squared gaps in float64, eight lanes at a time, in the order of `core.gaps`.
 
 Numba does not vectorise eight sums side by side, so the vector code is spelled out.
 """

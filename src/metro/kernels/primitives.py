@@ -60,7 +60,7 @@ def squared_gap(a, i, b, j):
 
 @njit(nogil=True)
 def exact_gap(a, i, b, j):
-    """Return ‖a_i − b_j‖₂ in float64, summed in the one fixed order of `metro.gaps`."""
+    """Return ‖a_i − b_j‖₂ in float64, summed in the order of `core.gaps`."""
     return np.sqrt(exact_squared_gap(a, i, b, j))
 
 

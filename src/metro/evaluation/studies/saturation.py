@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from metro.core.latents import Latents
 from metro.errors import LatentsError
 from metro.evaluation.document import Picture, Table, Text
 from metro.evaluation.studies.common import (
@@ -16,7 +17,6 @@ from metro.evaluation.studies.common import (
     require_once,
 )
 from metro.evaluation.studies.study import Row, Section, Study
-from metro.latents import Latents
 from metro.saturation import Saturation, measure_saturation
 from metro.source import commit
 from metro.version import __version__

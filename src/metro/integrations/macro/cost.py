@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
-from metro.graph import build_graph
+from metro.core.graph import build_graph
+from metro.core.latents import Latents
+from metro.core.neighbours import find_neighbours
+from metro.core.pricing import PricingCurve
 from metro.integrations.corpora import Corpus
 from metro.integrations.models.frozen import FrozenModel
-from metro.latents import Latents
-from metro.neighbours import find_neighbours
-from metro.pricing import PricingCurve
 
 SAMPLED = 20
 """Episodes that are encoded to tell how long all of them take."""

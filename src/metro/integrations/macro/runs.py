@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from metro.core.latents import Latents
 from metro.errors import ModelError
 from metro.integrations.corpora import Corpus
 from metro.integrations.macro.cards import macro_card
@@ -24,7 +25,6 @@ from metro.integrations.macro.training import (
 from metro.integrations.macro.windows import Trajectories
 from metro.integrations.models.clips import split_episodes
 from metro.integrations.models.frozen import FrozenModel
-from metro.latents import Latents
 from metro.types import Progress
 
 

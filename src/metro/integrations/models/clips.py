@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from metro.core.latents import offsets_from_lengths
 from metro.errors import ModelError
 from metro.integrations.models.presets import ACTION_BLOCK
-from metro.latents import offsets_from_lengths
 
 CLIP_FRAMES = 4
 """Three frames of context and the one to predict."""

@@ -6,10 +6,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from metro.core.latents import Latents
 from metro.integrations.models.clips import Footage, clip_starts
 from metro.integrations.models.frozen import FrozenModel, check_health
 from metro.integrations.models.presets import ACTION_BLOCK
-from metro.latents import Latents
 from metro.saturation import measure_saturation
 
 HORIZONS = (1, 2, 3, 4, 5)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from metro.core.planner import MetroPlanner
 from metro.errors import BenchmarkError
 from metro.evaluation.benchmark import load_benchmark
 from metro.evaluation.queries import Query
@@ -17,7 +18,6 @@ from metro.integrations.residual.sources import Asked, find_sub_goals
 from metro.integrations.residual.stages import OpenStage
 from metro.integrations.residual.targets import CONTROLS
 from metro.integrations.worlds.pictures import shrink
-from metro.planner import MetroPlanner
 from metro.residual import States
 from metro.storage import load_graph
 from metro.types import Image

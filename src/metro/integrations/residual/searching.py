@@ -10,16 +10,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from metro.core.gaps import squared_gaps
+from metro.core.latents import Latents
 from metro.errors import BenchmarkError, LatentsError
 from metro.evaluation.benchmark import load_benchmark
-from metro.gaps import squared_gaps
 from metro.integrations.corpora import Corpus, open_corpus
 from metro.integrations.encoding import require_fitting
 from metro.integrations.models.frozen import FrozenModel
 from metro.integrations.models.loading import load_model
 from metro.integrations.residual.stages import OpenStage
 from metro.integrations.residual.targets import digest_of
-from metro.latents import Latents
 from metro.residual import Budget, Starts, States, search_states
 from metro.storage import load
 from metro.types import Vector

@@ -3,6 +3,7 @@
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from metro.core.latents import Latents
 from metro.errors import BenchmarkError
 from metro.evaluation.queries import QuerySet
 from metro.evaluation.records import GRAPH_METHODS, HIERARCHICAL_METHODS
@@ -20,7 +21,6 @@ from metro.integrations.residual.targets import (
     require_source,
     sub_goal_targets,
 )
-from metro.latents import Latents
 from metro.storage import load
 from metro.types import Progress
 

@@ -8,17 +8,17 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from metro.core.graph import FrameGraph, build_graph
+from metro.core.neighbours import find_neighbours
+from metro.core.pricing import PricingCurve
 from metro.errors import BenchmarkError
 from metro.evaluation.queries import Query, QuerySet
 from metro.evaluation.records import Setting
 from metro.evaluation.studies.corpus_size import choose_episodes
-from metro.graph import FrameGraph, build_graph
 from metro.integrations.bench import Bench, BenchSource
 from metro.integrations.campaign import run_campaign
 from metro.integrations.evaluating import Progress, Rows
 from metro.integrations.studies.adopting import adopt_rows
-from metro.neighbours import find_neighbours
-from metro.pricing import PricingCurve
 from metro.types import Vector
 
 

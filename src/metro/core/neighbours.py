@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from metro.cell_index import CellIndex
+from metro.core.cell_index import CellIndex
+from metro.core.gaps import gaps_of_pairs
+from metro.core.latents import Latents, is_integer
 from metro.errors import GraphError
-from metro.gaps import gaps_of_pairs
 from metro.kernels import has_numba
-from metro.latents import Latents, is_integer
 from metro.shards import Shards
 from metro.types import Frames, Gaps, NeighbourIndex, Progress, Vector
 

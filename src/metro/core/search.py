@@ -9,15 +9,14 @@ from functools import partial
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from metro.bounds import Bounds, no_bounds
-from metro.entry import Entries, find_entries
-from metro.errors import GraphError
-from metro.graph import FrameGraph
-from metro.landmarks import Landmarks
-from metro.latents import is_integer
-from metro.neighbours import NO_EPISODE, NO_FRAME
-from metro.numpy_search import is_certain
-from metro.sweep import (
+from metro.core.bounds import Bounds, no_bounds
+from metro.core.entry import Entries, find_entries
+from metro.core.graph import FrameGraph
+from metro.core.landmarks import Landmarks
+from metro.core.latents import is_integer
+from metro.core.neighbours import NO_EPISODE, NO_FRAME
+from metro.core.numpy_search import is_certain
+from metro.core.sweep import (
     AT_GOAL,
     NO_ROUTE,
     Frontier,
@@ -25,6 +24,7 @@ from metro.sweep import (
     sweep,
     towards,
 )
+from metro.errors import GraphError
 from metro.types import Costs, Frames, Gaps, Progress, Vector
 
 __all__ = [

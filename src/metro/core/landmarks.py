@@ -5,12 +5,12 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from metro.bounds import LARGEST, Bounds
-from metro.entry import Entries
+from metro.core.bounds import LARGEST, Bounds
+from metro.core.entry import Entries
+from metro.core.graph import FrameGraph
+from metro.core.latents import Latents, is_integer
+from metro.core.sweep import frozen, sweep, towards
 from metro.errors import GraphError
-from metro.graph import FrameGraph
-from metro.latents import Latents, is_integer
-from metro.sweep import frozen, sweep, towards
 from metro.types import Costs
 
 DEFAULT_LANDMARKS = 8

@@ -3,16 +3,16 @@
 from collections.abc import Sequence
 from dataclasses import dataclass
 from enum import Enum
-from typing import Any, Literal
+from typing import Any, Literal, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from metro.entry import Entries, find_entries, standing_on
+from metro.core.entry import Entries, find_entries, standing_on
+from metro.core.gaps import squared_gaps
+from metro.core.search import AT_GOAL, Routes, routes_to_frame
+from metro.core.sweep import reachable_from
 from metro.errors import GraphError
-from metro.gaps import squared_gaps
-from metro.search import AT_GOAL, Routes, routes_to_frame
-from metro.sweep import reachable_from
 from metro.types import Gaps, Vector
 
 NoRoute = Literal["nearest", "reachable"]
@@ -54,6 +54,19 @@ class SubGoal:
     spent: float
     hops: int
     path: tuple[int, ...]
+
+
+class MacroPlanner(Protocol):
+    """Turns the latest observation into the next sub-goal.
+
+    The goal is fixed when the planner is made.
+
+    Paper: Eq. 2.
+    """
+
+    def __call__(self, observed: NDArray[Any]) -> SubGoal:
+        """Return the sub-goal to head for from ``observed`` ``[D]``."""
+        ...
 
 
 class MetroPlanner:

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from metro._checks import check_cells
-from metro.latents import Latents
+from metro.core.checks import check_cells
+from metro.core.latents import Latents
 from metro.shards import Shards
 from metro.types import Frames, Gaps, Progress
 

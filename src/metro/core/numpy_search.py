@@ -5,8 +5,8 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from metro.bounds import Bounds, no_bounds
-from metro.graph import TEMPORAL_COST, FrameGraph
+from metro.core.bounds import Bounds, no_bounds
+from metro.core.graph import TEMPORAL_COST, FrameGraph
 from metro.types import Costs, Frames
 
 SLACK = 1e-9

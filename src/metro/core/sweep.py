@@ -9,12 +9,12 @@ from weakref import WeakKeyDictionary, WeakSet
 import numpy as np
 from numpy.typing import NDArray
 
-from metro._checks import check_bridges
-from metro.bounds import Bounds
-from metro.entry import Entries
-from metro.graph import FrameGraph
+from metro.core.bounds import Bounds
+from metro.core.checks import check_bridges
+from metro.core.entry import Entries
+from metro.core.graph import FrameGraph
+from metro.core.numpy_search import bridges_of, settle, settle_narrow
 from metro.kernels import has_numba
-from metro.numpy_search import bridges_of, settle, settle_narrow
 from metro.types import Costs, Frames
 
 AT_GOAL = -1

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from metro.core.gaps import LANES, gaps_between
+from metro.core.latents import Latents, is_integer
 from metro.errors import PricingError
-from metro.gaps import LANES, gaps_between
 from metro.kernels import has_numba
-from metro.latents import Latents, is_integer
 from metro.types import Costs, Gaps, Progress
 
 COMPILED_FROM = 20_000

@@ -6,9 +6,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from metro.graph import FrameGraph
+from metro.core.graph import FrameGraph
+from metro.core.sweep import reachable_from
 from metro.saturation import Saturation, measure_saturation
-from metro.sweep import reachable_from
 
 _SOURCES = 256
 """Frames that the share of joined pairs is estimated from, in a larger graph."""

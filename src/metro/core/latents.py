@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from metro._checks import require_finite
+from metro.core.checks import require_finite
 from metro.errors import GraphError, LatentsError
 from metro.types import Offsets, Rows, Vector
 

@@ -6,11 +6,11 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from metro.cell_index import CellIndex
+from metro.core.cell_index import CellIndex
+from metro.core.latents import Latents
+from metro.core.neighbours import NeighbourTable, make_index
+from metro.core.pricing import PricingCurve
 from metro.kernels import has_numba
-from metro.latents import Latents
-from metro.neighbours import NeighbourTable, make_index
-from metro.pricing import PricingCurve
 from metro.types import Costs, Frames, NeighbourIndex, Offsets
 
 TEMPORAL_COST = 1.0

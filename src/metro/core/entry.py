@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from metro.graph import FrameGraph
-from metro.neighbours import NO_EPISODE, NO_FRAME
+from metro.core.graph import FrameGraph
+from metro.core.neighbours import NO_EPISODE, NO_FRAME
 from metro.types import Costs, Frames, Gaps, Vector
 
 
