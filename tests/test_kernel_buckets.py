@@ -13,7 +13,7 @@ import metro
 from metro.core import sweep
 from metro.core.search import NO_ROUTE, find_routes, routes_to_frame
 from metro.errors import GraphError
-from metro.kernels import buckets
+from metro.kernels.search import buckets
 
 
 def cases(count):

@@ -259,7 +259,7 @@ def test_without_numba_numpy_searches_after_one_warning(rooms_graph, monkeypatch
     """The warning names the cure, comes once a process, and results are the same."""
     goal = rooms_graph.latents.z[900]
     expected = metro.find_routes(rooms_graph, goal, held_out=2)
-    monkeypatch.delitem(sys.modules, "metro.kernels.buckets", raising=False)
+    monkeypatch.delitem(sys.modules, "metro.kernels.search.buckets", raising=False)
     monkeypatch.setitem(sys.modules, "numba", None)
     kernels.has_numba.cache_clear()
     try:

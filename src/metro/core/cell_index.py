@@ -18,7 +18,7 @@ from metro.shards import Shards
 from metro.types import Frames, Gaps, Progress
 
 if TYPE_CHECKING:
-    from metro.kernels.cells import Cells
+    from metro.kernels.neighbours.cells import Cells
 
 _BLOCK_CELLS = 16
 """Cells whose queries are answered together, so that other cells are read once."""
@@ -66,7 +66,7 @@ class CellIndex:
     @cached_property
     def cells(self) -> "Cells":
         """The frames grouped into cells."""
-        from metro.kernels.cells import Cells, describe_cells, group_frames
+        from metro.kernels.neighbours.cells import Cells, describe_cells, group_frames
 
         if self._stored is not None:
             check_cells(self._stored, self._latents.num_frames)
@@ -85,13 +85,13 @@ class CellIndex:
 
     @cached_property
     def _z(self) -> NDArray[np.float32]:
-        from metro.kernels.cells import padded
+        from metro.kernels.neighbours.cells import padded
 
         return padded(self._latents.z)
 
     @cached_property
     def _margin(self) -> Any:
-        from metro.kernels.primitives import margins
+        from metro.kernels.neighbours.primitives import margins
 
         return margins(self._z.shape[1])
 
@@ -104,8 +104,8 @@ class CellIndex:
         self, queries: NDArray[Any], num_neighbours: int, excluded: NDArray[np.int64]
     ) -> tuple[Frames, Gaps]:
         """Return the frames nearest to each query; see `NeighbourIndex.nearest`."""
-        from metro.kernels.cells import padded
-        from metro.kernels.entry import nearest_in_cells
+        from metro.kernels.neighbours.cells import padded
+        from metro.kernels.neighbours.nearest import nearest_in_cells
 
         frame = np.full((len(queries), num_neighbours), -1, dtype=np.int32)
         gap = np.full((len(queries), num_neighbours), np.inf)
@@ -160,7 +160,7 @@ class CellIndex:
 
     def _scan_blocks(self, num_neighbours: int, num_cells: int) -> list[Work]:
         """Return the table as work on blocks of ``num_cells`` cells."""
-        from metro.kernels.scan import prepare_centres
+        from metro.kernels.neighbours.scan import prepare_centres
 
         cells, rows = self.cells, self._rows
         centres = prepare_centres(cells)
@@ -185,7 +185,7 @@ class CellIndex:
         last: int,
         num_neighbours: int,
     ) -> Block:
-        from metro.kernels import scan
+        from metro.kernels.neighbours import scan
 
         cells, margin = self.cells, self._margin
         frames = cells.frame[cells.offsets[first] : cells.offsets[last]]
@@ -242,7 +242,7 @@ class CellIndex:
         frames: NDArray[np.int32],
         num_neighbours: int,
     ) -> Block:
-        from metro.kernels.brute import select
+        from metro.kernels.neighbours.brute import select
 
         frame = np.full((len(frames), num_neighbours), -1, dtype=np.int32)
         gap = np.full((len(frames), num_neighbours), np.inf)

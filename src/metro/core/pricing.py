@@ -123,7 +123,7 @@ def gaps_in_episodes(latents: Latents, separation: int) -> Gaps:
 
 def _compiled_gaps(latents: Latents, separation: int) -> Gaps:
     """Return the gaps of all rows ``separation`` apart, the same bits on all cores."""
-    from metro.kernels.pairs import gaps_apart
+    from metro.kernels.neighbours.pairs import gaps_apart
 
     gaps = np.empty(latents.num_frames - separation)
     workers = os.cpu_count() or 1

@@ -146,7 +146,7 @@ def _kernels() -> tuple[Any, Any] | None:
     """Return both searches compiled, or None, after one warning, without Numba."""
     if not has_numba():
         return None
-    from metro.kernels import buckets, narrow
+    from metro.kernels.search import buckets, narrow
 
     return buckets.settle, narrow.settle_narrow
 

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-from metro.kernels.lanes import exact_squared_gap
+from metro.kernels.neighbours.lanes import exact_squared_gap
 
 NUM_AXES = 8
 """Axes of a cell's own basis: as many as a vector register has lanes."""

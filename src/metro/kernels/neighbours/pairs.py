@@ -2,7 +2,7 @@
 
 from numba import njit
 
-from metro.kernels.primitives import exact_gap
+from metro.kernels.neighbours.primitives import exact_gap
 
 
 @njit(nogil=True, cache=True)

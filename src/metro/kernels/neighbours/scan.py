@@ -13,8 +13,8 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from metro.kernels.cells import Cells
-from metro.kernels.primitives import (
+from metro.kernels.neighbours.cells import Cells
+from metro.kernels.neighbours.primitives import (
     ANY_ORDER,
     NO_NAN,
     NUM_AXES,

@@ -12,7 +12,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
-from metro.kernels.primitives import NUM_AXES, f32, f64
+from metro.kernels.neighbours.primitives import NUM_AXES, f32, f64
 
 FRAMES_PER_CELL = 128
 """Frames that a cell aims for."""

@@ -3,7 +3,7 @@
 import numpy as np
 from numba import njit
 
-from metro.kernels.primitives import (
+from metro.kernels.neighbours.primitives import (
     NUM_AXES,
     box_gap,
     exact_gap,

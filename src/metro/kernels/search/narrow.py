@@ -5,13 +5,13 @@ bucket, but many lead to the same one: along a good route J grows by what the bo
 falls. So a bucket is worked through by J, in shelves of one frame each. An edge costs
 at least one frame and so leads to a higher shelf: every frame is settled once. Buckets
 and shelves are rings; what is too far ahead is filed in the last one, and again when
-its turn comes. All share one pool of blocks, as in `metro.kernels.buckets`.
+its turn comes. All share one pool of blocks, as in `metro.kernels.search.buckets`.
 """
 
 import numpy as np
 from numba import njit
 
-from metro.kernels.buckets import (
+from metro.kernels.search.buckets import (
     BLOCK,
     BLOCK_BITS,
     FAR,
@@ -36,7 +36,7 @@ def settle_narrow(edges, ring, frames, until, prices, bounds, cost_to_go, succes
     Return those left unsettled and the least J + bound among them.
 
     Args:
-        edges: As `metro.kernels.buckets.settle` takes them, like the others.
+        edges: As `metro.kernels.search.buckets.settle` takes them, like the others.
         ring: Buckets, a power of two.
         frames: Where the search starts.
         until: Frames; stop when it is certain which has the least price + J.

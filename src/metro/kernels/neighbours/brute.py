@@ -3,7 +3,7 @@
 import numpy as np
 from numba import njit
 
-from metro.kernels.primitives import NO_NAN, exact_gap, f32, keep
+from metro.kernels.neighbours.primitives import NO_NAN, exact_gap, f32, keep
 
 _STRIP = 64
 u64 = np.uint64
