@@ -14,7 +14,7 @@ from metro import kernels
 from metro.core import cell_index, neighbours
 from metro.core.cell_index import CellIndex
 from metro.core.neighbours import NO_EPISODE, BruteForceIndex
-from metro.shards import Shards
+from metro.storage.parts import Shards
 from metro.synthetic import make_latents
 
 LENGTH = 50
@@ -212,7 +212,7 @@ KILLED = """
 import sys, metro
 from metro.synthetic import make_latents
 latents = make_latents(40_000, state_dim=8, episode_length=50)
-from metro import shards
+from metro.storage.artefacts import parts as shards
 shards._EVERY_SECONDS = 0.0
 print("ready", flush=True)
 metro.find_neighbours(latents, checkpoint=sys.argv[1],

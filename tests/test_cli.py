@@ -216,7 +216,7 @@ def test_ctrl_c_in_process(monkeypatch, capsys, files):
     def interrupted(*_, **__):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("metro.storage.load_graph", interrupted)
+    monkeypatch.setattr("metro.storage.artefacts.load_graph", interrupted)
     monkeypatch.setattr(sys, "argv", ["metro", "inspect", str(files / "rooms.metro")])
     with pytest.raises(SystemExit, match="130"):
         cli.main()

@@ -9,7 +9,7 @@ import pytest
 
 import metro
 from metro.errors import LatentsError, MissingExtra, StorageError
-from metro.reading import read_latents
+from metro.storage.readers import read_latents
 
 Z = np.arange(12, dtype=np.float32).reshape(6, 2)
 

@@ -11,9 +11,9 @@ import pytest
 from artefacts import rewrite_manifest, same_graph
 
 import metro
-from metro import _arrays
 from metro.core import checks as _checks
 from metro.errors import GraphError, StorageError
+from metro.storage.artefacts import arrays as _arrays
 
 
 def is_mapped(array):

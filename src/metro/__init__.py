@@ -7,7 +7,7 @@ from metro.core.planner import MetroPlanner, SubGoal, SubGoalKind
 from metro.core.pricing import PricingCurve
 from metro.core.search import find_routes, find_routes_many, find_routes_to_any
 from metro.errors import MetroError
-from metro.storage import load, save
+from metro.storage.artefacts import load, save
 from metro.version import __version__
 
 __all__ = [

@@ -11,10 +11,10 @@ from numpy.testing import assert_allclose, assert_array_equal
 import metro
 from integrations.model_makers import make_footage, make_model
 from metro.errors import CorpusError, StorageError
-from metro.integrations import latent_parts
 from metro.integrations.corpora import open_corpus
 from metro.integrations.encoding import encode_corpus
 from metro.integrations.models.speed import choose_device, encoder_flops, measure_peak
+from metro.storage.artefacts import latent_parts
 
 
 @pytest.fixture

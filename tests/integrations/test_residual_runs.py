@@ -39,7 +39,7 @@ from metro.integrations.residual.targets import (
     sub_goal_targets,
 )
 from metro.residual import BUDGETS, Budget
-from metro.storage import load
+from metro.storage.artefacts import load
 
 QUICK = {"small": Budget(2, 8, 64), "large": Budget(3, 10, 64)}
 

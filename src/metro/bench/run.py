@@ -16,7 +16,7 @@ from metro.bench.table import measure_table
 from metro.core.latents import Latents
 from metro.core.neighbours import SMALL
 from metro.errors import GraphError
-from metro.reading import read_latents
+from metro.storage.readers import read_latents
 
 KINDS = ("table", "search", "entry", "scaling")
 _OF_ONE_CORPUS = {

@@ -43,9 +43,9 @@ def build(
     Interrupted, it goes on from the rows that were finished.
     """
     from metro import PricingCurve, build_graph, find_neighbours, save
-    from metro._places import require_writable
     from metro.display import progress_bar, spinner
-    from metro.reading import read_latents
+    from metro.storage.atomic import require_writable
+    from metro.storage.readers import read_latents
 
     require_writable(output, force=force)
     corpus = read_latents(latents, episode_lengths)
@@ -73,7 +73,7 @@ def inspect(graph: GraphPath, as_json: AsJson = False, verify: Verify = False) -
     """Show what a graph is made of, and how much of it routes can reach."""
     from metro.core.inspect import inspect_graph
     from metro.display import print_inspection, spinner
-    from metro.storage import load_graph
+    from metro.storage.artefacts import load_graph
 
     with spinner(f"Inspecting {graph}"):
         figures = inspect_graph(load_graph(graph, verify=verify))
@@ -115,7 +115,7 @@ def route(
     from metro import find_routes
     from metro.core.itinerary import plan_journey
     from metro.display import print_journey
-    from metro.storage import load_graph
+    from metro.storage.artefacts import load_graph
 
     if (storyboard is None) != (corpus is None):
         raise typer.BadParameter("--storyboard and --corpus go together.")

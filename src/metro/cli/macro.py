@@ -52,7 +52,7 @@ def train_macro(
     from metro.integrations.macro.recipes import recipe_for
     from metro.integrations.macro.runs import MacroSource, train_macro_on_corpus
     from metro.integrations.models.loading import load_model
-    from metro.reading import read_latents
+    from metro.storage.readers import read_latents
 
     changes = {} if seed is None else {"seed": seed}
     recipe = recipe_for(preset, epochs=epochs, threads=threads, **changes)

@@ -92,7 +92,7 @@ def saturation(
         measure_row,
         question_of,
     )
-    from metro.reading import read_latents
+    from metro.storage.readers import read_latents
 
     if num_samples < 1 or seed < 0:
         raise BenchmarkError(

@@ -209,7 +209,7 @@ def offline_cost(
         describe_cost,
         measure_row,
     )
-    from metro.reading import read_latents
+    from metro.storage.readers import read_latents
 
     with open_corpus(corpus) as recording:
         recording.require(load_benchmark(benchmark))

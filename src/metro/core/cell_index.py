@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from metro.core.checks import check_cells
 from metro.core.latents import Latents
-from metro.shards import Shards
+from metro.storage.parts import Shards
 from metro.types import Frames, Gaps, Progress
 
 if TYPE_CHECKING:

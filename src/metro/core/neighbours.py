@@ -12,7 +12,7 @@ from metro.core.gaps import gaps_of_pairs
 from metro.core.latents import Latents, is_integer
 from metro.errors import GraphError
 from metro.kernels import has_numba
-from metro.shards import Shards
+from metro.storage.parts import Shards
 from metro.types import Frames, Gaps, NeighbourIndex, Progress, Vector
 
 DEFAULT_NEIGHBOURS = 4

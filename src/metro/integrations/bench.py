@@ -39,7 +39,7 @@ from metro.integrations.models.loading import load_model
 from metro.integrations.models.memory import keep_freed_memory
 from metro.integrations.models.speed import choose_device
 from metro.integrations.worlds import open_world
-from metro.storage import load_graph
+from metro.storage.artefacts import load_graph
 from metro.types import Vector, World
 
 

@@ -11,15 +11,15 @@ from typing import Any, TypeVar
 import numpy as np
 import torch
 
-from metro._places import require_writable
 from metro.core.latents import Latents, offsets_from_lengths
 from metro.errors import CorpusError
 from metro.integrations.corpora import Corpus
-from metro.integrations.latent_parts import LatentParts
 from metro.integrations.models.frozen import FrozenModel
 from metro.integrations.models.memory import keep_freed_memory
 from metro.integrations.models.speed import choose_device, encoder_flops, measure_peak
-from metro.storage import save
+from metro.storage.artefacts import save
+from metro.storage.atomic import require_writable
+from metro.storage.latent_parts import LatentParts
 from metro.types import Progress, Rows, WorldModel
 
 Done = TypeVar("Done")

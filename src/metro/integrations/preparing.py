@@ -12,7 +12,7 @@ from metro.integrations.corpora import Corpus
 from metro.integrations.encoding import encode_corpus
 from metro.integrations.models.frozen import FrozenModel
 from metro.integrations.querying import draw_queries
-from metro.storage import load, save
+from metro.storage.artefacts import load, save
 
 
 def prepare_graph(

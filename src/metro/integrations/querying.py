@@ -17,7 +17,7 @@ from metro.integrations.bench import BenchSource
 from metro.integrations.corpora import Corpus
 from metro.integrations.macro.settings import STAGES
 from metro.integrations.worlds import open_world
-from metro.storage import load_graph
+from metro.storage.artefacts import load_graph
 from metro.types import Progress, World
 
 MICRO_BLOCKS = 2

@@ -9,7 +9,6 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
-from metro._places import sync
 from metro.errors import BenchmarkError, StorageError
 from metro.evaluation.benchmark import Benchmark
 from metro.integrations.arithmetic import is_common
@@ -22,6 +21,7 @@ from metro.integrations.recording.workers import (
     record_here,
 )
 from metro.integrations.rendering import Renderer, find_renderer
+from metro.storage.atomic import sync
 from metro.types import Progress
 
 

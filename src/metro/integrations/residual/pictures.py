@@ -19,7 +19,7 @@ from metro.integrations.residual.stages import OpenStage
 from metro.integrations.residual.targets import CONTROLS
 from metro.integrations.worlds.pictures import shrink
 from metro.residual import States
-from metro.storage import load_graph
+from metro.storage.artefacts import load_graph
 from metro.types import Image
 
 _COLUMNS = 6

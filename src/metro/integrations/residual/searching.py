@@ -21,7 +21,7 @@ from metro.integrations.models.loading import load_model
 from metro.integrations.residual.stages import OpenStage
 from metro.integrations.residual.targets import digest_of
 from metro.residual import Budget, Starts, States, search_states
-from metro.storage import load
+from metro.storage.artefacts import load
 from metro.types import Vector
 
 _FIRST_SPREAD = 0.4

@@ -21,7 +21,7 @@ from metro.integrations.residual.targets import (
     require_source,
     sub_goal_targets,
 )
-from metro.storage import load
+from metro.storage.artefacts import load
 from metro.types import Progress
 
 _PLANNER_SEED = 7

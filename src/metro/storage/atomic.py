@@ -17,9 +17,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from metro._manifest import MANIFEST, parse_manifest
 from metro.core.checks import LAYOUT
 from metro.errors import StorageError
+from metro.storage.manifest import MANIFEST, parse_manifest
 
 _ROUNDS = 10
 """Looks for an artefact that a writer may be moving at this moment."""

@@ -9,12 +9,12 @@ from zipfile import BadZipFile, is_zipfile
 import numpy as np
 from numpy.typing import NDArray
 
-from metro._arrays import HEADER_ERRORS, one_line
-from metro._places import find, resolve, told
 from metro.core.graph import FrameGraph
 from metro.core.latents import Latents, offsets_from_lengths
 from metro.errors import LatentsError, MissingExtra, StorageError
-from metro.storage import load
+from metro.storage.arrays import HEADER_ERRORS, one_line
+from metro.storage.artefacts import load
+from metro.storage.atomic import find, resolve, told
 
 ROW_NAMES = ("z", "latents", "embeddings", "emb")
 LENGTH_NAMES = ("episode_lengths", "ep_len", "lengths")

@@ -1,6 +1,6 @@
 """Directories of arrays, written whole or not at all, read from one moment.
 
-How a directory takes the place of another is told in `metro._places`. A reader holds
+How a directory takes the place of another is told in `metro.storage.atomic`. A reader holds
 the directory and all its files open before it looks into them, so what it returns is
 never half of one artefact and half of its replacement.
 """
@@ -19,8 +19,8 @@ import numpy as np
 from numpy.lib import format as npy
 from numpy.typing import NDArray
 
-from metro._manifest import AGAIN, MANIFEST, Manifest, read_manifest, seal
-from metro._places import (
+from metro.errors import StorageError
+from metro.storage.atomic import (
     find,
     remove_leftovers,
     replacement,
@@ -29,7 +29,7 @@ from metro._places import (
     sync,
     told,
 )
-from metro.errors import StorageError
+from metro.storage.manifest import AGAIN, MANIFEST, Manifest, read_manifest, seal
 from metro.version import __version__
 
 Arrays = dict[str, NDArray[Any]]

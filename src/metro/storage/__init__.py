@@ -1,0 +1,1 @@
+"""Artefacts on disk: written whole or not at all, checked when read."""
