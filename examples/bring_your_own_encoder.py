@@ -11,8 +11,8 @@ from pathlib import Path
 import numpy as np
 
 import metro
-from metro.integrations.corpora import open_corpus
-from metro.integrations.encoding import encode_corpus
+from metro.data.corpus import open_corpus
+from metro.data.encode import encode_corpus
 
 
 class MyModel:

@@ -17,8 +17,8 @@ from numpy.typing import NDArray
 from routes import BUDGETS, LYING
 
 from metro import PricingCurve, load
+from metro.data.corpus import Corpus, open_corpus
 from metro.evaluation.benchmark import load_benchmark
-from metro.integrations.corpora import Corpus, open_corpus
 from metro.integrations.models.loading import load_model
 from metro.integrations.worlds import open_world
 from metro.source import commit

@@ -15,11 +15,11 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from metro.data.corpus import open_corpus
 from metro.evaluation.benchmark import benchmarks_folder, load_benchmark
 from metro.evaluation.queries import load_queries
 from metro.evaluation.records import Setting
 from metro.integrations.cem import CEM, CEMSettings, make_stream
-from metro.integrations.corpora import open_corpus
 from metro.integrations.models.loading import load_model
 from metro.source import commit
 

@@ -22,9 +22,9 @@ from numpy.typing import NDArray
 from metro import PricingCurve, build_graph, find_routes, load
 from metro.core.entry import find_entries
 from metro.core.graph import FrameGraph
+from metro.data.corpus import open_corpus
 from metro.evaluation.benchmark import benchmarks_folder
 from metro.evaluation.queries import load_queries
-from metro.integrations.corpora import open_corpus
 from metro.source import commit
 
 TARGET = Path(__file__).parents[1] / "docs" / "routes.json"

@@ -1,4 +1,4 @@
-"""Small recordings that tests of `metro.integrations.corpora` share."""
+"""Small recordings that tests of `metro.data.corpus` share."""
 
 import h5py
 import numpy as np

@@ -5,6 +5,7 @@ import shutil
 
 import pytest
 
+from metro.data.collect import RECIPES, find_recipe, make_collector
 from metro.errors import BenchmarkError
 from metro.evaluation import benchmark as module
 from metro.evaluation.benchmark import (
@@ -14,7 +15,6 @@ from metro.evaluation.benchmark import (
     load_benchmark,
     read_benchmark,
 )
-from metro.integrations.recording import RECIPES, find_recipe, make_collector
 
 NAMES = ["cube", "pusht", "reacher", "tworoom"]
 

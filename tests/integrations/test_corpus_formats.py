@@ -17,9 +17,9 @@ import pytest
 import torch
 
 from integrations.corpus_makers import LENGTHS, same
+from metro.data.corpus import open_corpus
 from metro.errors import CorpusError, MissingExtra
 from metro.integrations.compat import import_swm
-from metro.integrations.corpora import open_corpus
 
 
 @pytest.mark.parametrize(("kind", "name"), [("lance", "x.lance"), ("folder", "x")])
@@ -123,7 +123,7 @@ def test_blosc_without_its_library_names_it(released):
     program = f"""
 import sys
 sys.modules["hdf5plugin"] = None
-from metro.integrations.corpora import open_corpus
+from metro.data.corpus import open_corpus
 try:
     open_corpus({str(released)!r})
 except Exception as error:

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from integrations.world_makers import world_fixture
-from metro.integrations.recording.cube import (
+from metro.data.collect.cube import (
     OffExpert,
     OffExpertMixture,
     PlannedExpert,
@@ -14,7 +14,7 @@ from metro.integrations.recording.cube import (
     ScriptedExpert,
     global_random,
 )
-from metro.integrations.recording.errands import (
+from metro.data.collect.cube_primitives import (
     Errand,
     Leg,
     Wander,

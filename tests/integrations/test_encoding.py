@@ -1,4 +1,4 @@
-"""Laws of `metro.integrations.encoding`."""
+"""Laws of `metro.data.encode`."""
 
 import re
 import threading
@@ -10,9 +10,9 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 import metro
 from integrations.model_makers import make_footage, make_model
+from metro.data.corpus import open_corpus
+from metro.data.encode import encode_corpus
 from metro.errors import CorpusError, StorageError
-from metro.integrations.corpora import open_corpus
-from metro.integrations.encoding import encode_corpus
 from metro.integrations.models.speed import choose_device, encoder_flops, measure_peak
 from metro.storage.artefacts import latent_parts
 

@@ -13,6 +13,9 @@ from typer.testing import CliRunner
 from integrations.bench_makers import FatalSource
 from metro import PricingCurve, build_graph, find_neighbours, save
 from metro.cli import app
+from metro.data.collect.record import record
+from metro.data.corpus import open_corpus
+from metro.data.encode import encode_corpus
 from metro.errors import BenchmarkError, MetroError, WorldError
 from metro.evaluation.benchmark import load_benchmark
 from metro.evaluation.grouping import make_cells
@@ -28,12 +31,9 @@ from metro.integrations.acting import ModelActor
 from metro.integrations.bench import Bench, BenchSource
 from metro.integrations.campaign import run_campaign
 from metro.integrations.cem import CEMSettings
-from metro.integrations.corpora import open_corpus
-from metro.integrations.encoding import encode_corpus
 from metro.integrations.evaluating import as_query_set, describe, evaluate
 from metro.integrations.models.loading import load_model
 from metro.integrations.querying import choose_settings
-from metro.integrations.recording.record import record
 
 FLAT = Setting("flat", 2, None, 20, 7)
 METRO = Setting("metro", 1, 8, 20, 7)

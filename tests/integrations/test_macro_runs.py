@@ -11,12 +11,13 @@ from typer.testing import CliRunner
 from integrations.macro_makers import make_macro
 from metro import load
 from metro.cli import app
+from metro.data.collect.record import record
+from metro.data.corpus import open_corpus
+from metro.data.encode import encode_corpus
 from metro.errors import ModelError
 from metro.evaluation.benchmark import load_benchmark
 from metro.evaluation.runner import Attempt, run_attempts
 from metro.integrations.cem import CEMSettings
-from metro.integrations.corpora import open_corpus
-from metro.integrations.encoding import encode_corpus
 from metro.integrations.macro.cost import MacroCost, measure_offline
 from metro.integrations.macro.hierarchy import prepare_hierarchy
 from metro.integrations.macro.settings import (
@@ -27,7 +28,6 @@ from metro.integrations.macro.settings import (
 from metro.integrations.macro.sources import make_trajectories, require_latents_of
 from metro.integrations.macro.weights import load_macro
 from metro.integrations.models.loading import load_model
-from metro.integrations.recording.record import record
 from metro.integrations.worlds import open_world
 
 MODEL = "lewm-small-tworoom"

@@ -17,15 +17,15 @@ from metro import (
     save,
 )
 from metro.core.latents import Latents
+from metro.data.collect.record import record
+from metro.data.corpus import open_corpus
+from metro.data.encode import encode_corpus
 from metro.errors import BenchmarkError, ModelError
 from metro.evaluation.benchmark import evaluation_calls, load_benchmark
 from metro.integrations.cem import CEMSettings
 from metro.integrations.compat import import_swm
-from metro.integrations.corpora import open_corpus
-from metro.integrations.encoding import encode_corpus
 from metro.integrations.models.loading import load_model
 from metro.integrations.policy import MetroPolicy, usual_settings
-from metro.integrations.recording.record import record
 from metro.integrations.worlds import open_world
 
 EPISODES, START, DISTANCE = [1, 4, 6], 5, 20

@@ -9,8 +9,8 @@ import pytest
 from numpy.testing import assert_array_equal
 
 from integrations.model_makers import QUICK, TINY, make_footage, make_model
+from metro.data.corpus import open_corpus
 from metro.errors import ModelError
-from metro.integrations.corpora import open_corpus
 from metro.integrations.models import runs
 from metro.integrations.models.cards import card_text
 from metro.integrations.models.footage import (

@@ -6,7 +6,8 @@ import numpy as np
 import pytest
 
 from integrations.world_makers import world_fixture
-from metro.integrations.recording import pushes, pusht
+from metro.data.collect import pusht
+from metro.data.collect import pusht_primitives as pushes
 
 POSE = np.array([256.0, 200.0, 0.0])
 """The T upright: bar from (196, 200) to (316, 230), stem down to y = 320."""

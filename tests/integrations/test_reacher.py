@@ -6,8 +6,8 @@ import sys
 import numpy as np
 import pytest
 
+from metro.data.collect import make_collector
 from metro.evaluation.benchmark import load_benchmark
-from metro.integrations.recording import make_collector
 from metro.integrations.rendering import find_renderer
 from metro.integrations.worlds import open_world
 

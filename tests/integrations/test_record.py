@@ -13,6 +13,11 @@ import h5py
 import numpy as np
 import pytest
 
+from metro.data.collect import record as module
+from metro.data.collect import workers
+from metro.data.collect.episode import load_episode, record_episode
+from metro.data.collect.record import record
+from metro.data.collect.spec import Plan
 from metro.errors import BenchmarkError, MetroError, StorageError, WorldError
 from metro.evaluation.benchmark import evaluation_calls, load_benchmark
 from metro.integrations.arithmetic import (
@@ -21,11 +26,6 @@ from metro.integrations.arithmetic import (
     is_common,
 )
 from metro.integrations.compat import import_swm
-from metro.integrations.recording import record as module
-from metro.integrations.recording import workers
-from metro.integrations.recording.episode import load_episode, record_episode
-from metro.integrations.recording.plan import Plan
-from metro.integrations.recording.record import record
 from metro.integrations.worlds import open_world
 
 SMALL = {"episodes": 5, "image_size": 32, "steps": 12}
@@ -33,7 +33,7 @@ SMALL = {"episodes": 5, "image_size": 32, "steps": 12}
 PROGRAM = """
 import sys
 from metro.evaluation.benchmark import load_benchmark
-from metro.integrations.recording.record import record
+from metro.data.collect.record import record
 if __name__ == "__main__":
     {before}
     try:
@@ -370,7 +370,7 @@ def test_another_processor_records_the_same(tmp_path):
 import sys
 from metro.evaluation.benchmark import load_benchmark
 from metro.integrations.arithmetic import is_common
-from metro.integrations.recording.record import record
+from metro.data.collect.record import record
 print(is_common())
 if __name__ == "__main__":
     record(load_benchmark("cube"), sys.argv[1], episodes=1, steps=60, image_size=32,

@@ -7,15 +7,15 @@ import pytest
 from typer.testing import CliRunner
 
 from metro.cli import app
+from metro.data.collect.record import record
+from metro.data.corpus import open_corpus
 from metro.errors import BenchmarkError, ModelError
 from metro.evaluation.benchmark import load_benchmark
 from metro.evaluation.records import read_rows
 from metro.integrations.bench import BenchSource
-from metro.integrations.corpora import open_corpus
 from metro.integrations.models.loading import load_model
 from metro.integrations.models.speed import choose_device
 from metro.integrations.models.weights import save_model
-from metro.integrations.recording.record import record
 
 
 @pytest.fixture(scope="module")

@@ -9,6 +9,9 @@ from typer.testing import CliRunner
 
 from metro import PricingCurve, build_graph, find_neighbours, save
 from metro.cli import app
+from metro.data.collect.record import record
+from metro.data.corpus import open_corpus
+from metro.data.encode import encode_corpus
 from metro.errors import (
     BenchmarkError,
     LatentsError,
@@ -20,10 +23,7 @@ from metro.evaluation.benchmark import load_benchmark
 from metro.evaluation.queries import Query, QuerySet, save_queries
 from metro.evaluation.records import Setting, read_rows
 from metro.integrations.bench import BenchSource
-from metro.integrations.corpora import open_corpus
-from metro.integrations.encoding import encode_corpus
 from metro.integrations.models.loading import load_model
-from metro.integrations.recording.record import record
 from metro.integrations.residual import running
 from metro.integrations.residual.pictures import draw_pictures
 from metro.integrations.residual.pusht_stage import leave_each_other

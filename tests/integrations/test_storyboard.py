@@ -12,8 +12,8 @@ from typer.testing import CliRunner
 import metro
 from metro.cli import app
 from metro.core.itinerary import LegKind, plan_journey
+from metro.data.corpus import open_corpus
 from metro.errors import CorpusError, GraphError, StorageError
-from metro.integrations.corpora import open_corpus
 from metro.integrations.shots import choose_shots, require_recording
 
 START, GOAL = 100, 1500

@@ -6,9 +6,9 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from metro.data.collect import make_collector
 from metro.errors import WorldError
 from metro.evaluation.benchmark import load_benchmark
-from metro.integrations.recording import make_collector
 from metro.integrations.worlds import open_world
 
 

@@ -68,11 +68,11 @@ def queries(
     there is noted.
     """
     require_worlds("queries")
+    from metro.data.corpus import open_corpus
     from metro.display import progress_bar
     from metro.errors import BenchmarkError
     from metro.evaluation.benchmark import load_benchmark
     from metro.evaluation.queries import save_queries
-    from metro.integrations.corpora import open_corpus
     from metro.integrations.querying import draw_queries
 
     if output.exists() and not force:

@@ -45,9 +45,9 @@ def train_macro(
     Interrupted, it goes on from its last checkpoint, bit for bit.
     """
     require_worlds("train-macro")
+    from metro.data.corpus import open_corpus
     from metro.display import progress_bar
     from metro.evaluation.benchmark import load_benchmark
-    from metro.integrations.corpora import open_corpus
     from metro.integrations.macro.cost import measure_offline
     from metro.integrations.macro.recipes import recipe_for
     from metro.integrations.macro.runs import MacroSource, train_macro_on_corpus

@@ -198,11 +198,11 @@ def offline_cost(
     What OUTPUT has already is not measured again.
     """
     require_worlds("study offline-cost")
+    from metro.data.corpus import open_corpus
     from metro.display import spinner
     from metro.evaluation.benchmark import load_benchmark
     from metro.evaluation.records import append_rows, read_rows
     from metro.evaluation.studies.offline_cost import question_of
-    from metro.integrations.corpora import open_corpus
     from metro.integrations.models.loading import load_model
     from metro.integrations.studies.offline_cost import (
         Subject,

@@ -51,9 +51,9 @@ def record(
     require_worlds("record")
     import os
 
+    from metro.data.collect.record import record as record_corpus
     from metro.display import progress_bar
     from metro.evaluation.benchmark import load_benchmark
-    from metro.integrations.recording.record import record as record_corpus
 
     chosen = load_benchmark(benchmark)
     with progress_bar(f"Recording {benchmark}") as progress:
@@ -122,9 +122,9 @@ def train(
     require_worlds("train")
     from dataclasses import replace
 
+    from metro.data.corpus import open_corpus
     from metro.display import progress_bar
     from metro.evaluation.benchmark import load_benchmark
-    from metro.integrations.corpora import open_corpus
     from metro.integrations.models.footage import cache_pixels
     from metro.integrations.models.recipes import Recipe, paper_recipe
     from metro.integrations.models.runs import train_on_corpus
@@ -176,9 +176,9 @@ def encode(
     Interrupted, it goes on from the frames that were finished.
     """
     require_worlds("encode")
+    from metro.data.corpus import open_corpus
+    from metro.data.encode import encode_corpus
     from metro.display import progress_bar
-    from metro.integrations.corpora import open_corpus
-    from metro.integrations.encoding import encode_corpus
     from metro.integrations.models.loading import load_model
 
     frozen = load_model(model, trust_pickle=trust_pickle)

@@ -14,6 +14,8 @@ from metro.core.landmarks import Landmarks, choose_landmarks
 from metro.core.planner import MetroPlanner
 from metro.core.pricing import PricingCurve, check_fit
 from metro.core.search import Routes, find_routes
+from metro.data.corpus import Corpus, open_corpus
+from metro.data.encode import require_fitting
 from metro.errors import BenchmarkError
 from metro.evaluation.benchmark import Benchmark, load_benchmark
 from metro.evaluation.queries import Query, QuerySet
@@ -24,8 +26,6 @@ from metro.evaluation.records import (
     Setting,
 )
 from metro.integrations.action_scaling import learn_missing_scaling
-from metro.integrations.corpora import Corpus, open_corpus
-from metro.integrations.encoding import require_fitting
 from metro.integrations.macro.frozen import MacroModel
 from metro.integrations.macro.hierarchy import (
     Hierarchy,

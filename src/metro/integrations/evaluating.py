@@ -8,6 +8,8 @@ import numpy as np
 import torch
 
 from metro.core.planner import MetroPlanner
+from metro.data.collect.spec import library_versions
+from metro.data.corpus import Corpus
 from metro.errors import BenchmarkError
 from metro.evaluation.floors import RandomActor, ScriptedActor, Unseeing
 from metro.evaluation.guides import (
@@ -38,8 +40,6 @@ from metro.evaluation.runner import (
 from metro.integrations.acting import ModelActor
 from metro.integrations.bench import Bench
 from metro.integrations.cem import CEMSettings
-from metro.integrations.corpora import Corpus
-from metro.integrations.recording.plan import library_versions
 from metro.integrations.rendering import find_renderer
 from metro.source import commit
 from metro.types import World

@@ -5,11 +5,11 @@ from pathlib import Path
 from metro.core.graph import FrameGraph, build_graph
 from metro.core.neighbours import find_neighbours
 from metro.core.pricing import PricingCurve
+from metro.data.corpus import Corpus
+from metro.data.encode import encode_corpus
 from metro.display import progress_bar
 from metro.evaluation.benchmark import Benchmark
 from metro.evaluation.queries import QuerySet, load_queries, save_queries
-from metro.integrations.corpora import Corpus
-from metro.integrations.encoding import encode_corpus
 from metro.integrations.models.frozen import FrozenModel
 from metro.integrations.querying import draw_queries
 from metro.storage.artefacts import load, save

@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from metro.data.corpus import Corpus
 from metro.errors import BenchmarkError
 from metro.evaluation.benchmark import Benchmark, benchmarks_folder, load_benchmark
 from metro.evaluation.queries import (
@@ -14,7 +15,6 @@ from metro.evaluation.queries import (
 )
 from metro.evaluation.records import GRAPH_METHODS, HIERARCHICAL_METHODS, Setting
 from metro.integrations.bench import BenchSource
-from metro.integrations.corpora import Corpus
 from metro.integrations.macro.settings import STAGES
 from metro.integrations.worlds import open_world
 from metro.storage.artefacts import load_graph

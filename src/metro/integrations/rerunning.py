@@ -5,6 +5,7 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 
+from metro.data.corpus import Corpus, open_corpus
 from metro.errors import BenchmarkError
 from metro.evaluation.benchmark import Benchmark, benchmarks_folder, load_benchmark
 from metro.evaluation.paper import PaperCell, load_paper_cells
@@ -12,7 +13,6 @@ from metro.evaluation.queries import QuerySet, load_queries
 from metro.evaluation.records import HIERARCHICAL_METHODS, Setting
 from metro.integrations.bench import BenchSource
 from metro.integrations.campaign import run_campaign
-from metro.integrations.corpora import Corpus, open_corpus
 from metro.integrations.evaluating import Progress
 from metro.integrations.models.loading import load_model
 from metro.integrations.preparing import prepare_graph, prepare_queries

@@ -5,8 +5,8 @@ from dataclasses import dataclass
 
 from metro.core.itinerary import Leg, LegKind
 from metro.core.latents import Latents
+from metro.data.corpus import Corpus
 from metro.errors import CorpusError, GraphError
-from metro.integrations.corpora import Corpus
 
 
 @dataclass(frozen=True)

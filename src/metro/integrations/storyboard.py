@@ -9,8 +9,8 @@ import numpy as np
 
 from metro.core.itinerary import Leg, LegKind
 from metro.core.latents import Latents
+from metro.data.corpus import Corpus, open_corpus
 from metro.errors import StorageError
-from metro.integrations.corpora import Corpus, open_corpus
 from metro.integrations.pens import Ink, Pen, colour_of, large
 from metro.integrations.shots import Shot, choose_shots, require_recording
 

@@ -10,7 +10,7 @@ from metro.core.graph import build_graph
 from metro.core.latents import Latents
 from metro.core.neighbours import find_neighbours
 from metro.core.pricing import PricingCurve
-from metro.integrations.corpora import Corpus
+from metro.data.corpus import Corpus
 from metro.integrations.models.frozen import FrozenModel
 
 SAMPLED = 20

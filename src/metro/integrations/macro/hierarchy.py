@@ -7,11 +7,11 @@ import numpy as np
 import torch
 from torch import Tensor
 
+from metro.data.corpus import Corpus
+from metro.data.encode import require_fitting
 from metro.errors import ModelError
 from metro.integrations.action_scaling import raw_actions
 from metro.integrations.cem import make_stream
-from metro.integrations.corpora import Corpus
-from metro.integrations.encoding import require_fitting
 from metro.integrations.macro.acting import RecedingActor
 from metro.integrations.macro.bank import Bank, Recorded, build_bank, calibrate_box
 from metro.integrations.macro.frozen import MacroModel

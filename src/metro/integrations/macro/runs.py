@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from metro.core.latents import Latents
+from metro.data.corpus import Corpus
 from metro.errors import ModelError
-from metro.integrations.corpora import Corpus
 from metro.integrations.macro.cards import macro_card
 from metro.integrations.macro.cost import MacroCost
 from metro.integrations.macro.frozen import MacroModel

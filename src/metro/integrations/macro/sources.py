@@ -5,9 +5,9 @@ from typing import Any
 import numpy as np
 
 from metro.core.latents import Latents
+from metro.data.corpus import Corpus
 from metro.errors import ModelError
 from metro.integrations.action_scaling import learn_missing_scaling, raw_actions
-from metro.integrations.corpora import Corpus
 from metro.integrations.macro.windows import Trajectories
 from metro.integrations.models.frozen import FrozenModel
 

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from metro.data.corpus import Corpus
 from metro.errors import StorageError
-from metro.integrations.corpora import Corpus
 from metro.integrations.models.clips import Footage
 from metro.types import Progress
 
@@ -21,7 +21,7 @@ def footage_from_corpus(corpus: Corpus, *, progress: Progress | None = None) -> 
     """Return a corpus as training takes it, its pixels in an ``.npy`` beside it.
 
     Args:
-        corpus: As `metro.integrations.corpora.open_corpus` returns it.
+        corpus: As `metro.data.corpus.open_corpus` returns it.
         progress: Called with (done, total) episodes while pixels are decoded.
     """
     states = state_targets(corpus)

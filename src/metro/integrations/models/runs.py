@@ -5,8 +5,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from metro.data.corpus import open_corpus
 from metro.errors import ModelError
-from metro.integrations.corpora import open_corpus
 from metro.integrations.models.cards import write_card
 from metro.integrations.models.clips import split_episodes
 from metro.integrations.models.footage import footage_from_corpus
@@ -41,7 +41,7 @@ def train_on_corpus(
     """Train on a corpus; write the model, ``.report.json``, ``.log.json`` and a card.
 
     Args:
-        corpus_path: Anything `metro.integrations.corpora.open_corpus` opens.
+        corpus_path: Anything `metro.data.corpus.open_corpus` opens.
         path: The ``.safetensors`` file to write.
         recipe: How to train.
         preset: ``small`` or ``paper``: the sizes of the network.

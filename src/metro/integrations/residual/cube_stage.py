@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from metro.integrations.corpora import Corpus
+from metro.data.corpus import Corpus
 from metro.integrations.worlds.cube import Cube
 from metro.residual import Possible, States, StateSpace
 from metro.types import Image

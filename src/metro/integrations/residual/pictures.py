@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 
 from metro.core.planner import MetroPlanner
+from metro.data.corpus import open_corpus
 from metro.errors import BenchmarkError
 from metro.evaluation.benchmark import load_benchmark
 from metro.evaluation.queries import Query
 from metro.integrations.bench import BenchSource
-from metro.integrations.corpora import open_corpus
 from metro.integrations.residual.searching import LabSource
 from metro.integrations.residual.sources import Asked, find_sub_goals
 from metro.integrations.residual.stages import OpenStage

@@ -5,7 +5,7 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from metro.integrations.corpora import Corpus
+from metro.data.corpus import Corpus
 from metro.integrations.worlds.pusht import AGENT_RADIUS, BAR, STEM, WINDOW, PushT
 from metro.residual import Possible, States, StateSpace
 from metro.types import Image

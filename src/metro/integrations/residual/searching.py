@@ -12,10 +12,10 @@ from numpy.typing import NDArray
 
 from metro.core.gaps import squared_gaps
 from metro.core.latents import Latents
+from metro.data.corpus import Corpus, open_corpus
+from metro.data.encode import require_fitting
 from metro.errors import BenchmarkError, LatentsError
 from metro.evaluation.benchmark import load_benchmark
-from metro.integrations.corpora import Corpus, open_corpus
-from metro.integrations.encoding import require_fitting
 from metro.integrations.models.frozen import FrozenModel
 from metro.integrations.models.loading import load_model
 from metro.integrations.residual.stages import OpenStage

@@ -6,9 +6,9 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from metro.data.corpus import Corpus
 from metro.errors import BenchmarkError
 from metro.evaluation.benchmark import Benchmark
-from metro.integrations.corpora import Corpus
 from metro.integrations.residual.cube_stage import CubeStage
 from metro.integrations.residual.pusht_stage import PushTStage
 from metro.integrations.worlds import open_world

@@ -10,14 +10,14 @@ from typing import Any
 from metro.assets import asset_path, macro_asset_names
 from metro.core.latents import Latents
 from metro.core.neighbours import SMALL, find_neighbours
+from metro.data.collect.spec import library_versions
+from metro.data.corpus import Corpus
 from metro.errors import ModelError
 from metro.evaluation.studies.offline_cost import NAME
-from metro.integrations.corpora import Corpus
 from metro.integrations.macro.cost import SAMPLED, measure_offline
 from metro.integrations.macro.sources import require_latents_of
 from metro.integrations.macro.weights import load_macro
 from metro.integrations.models.frozen import FrozenModel
-from metro.integrations.recording.plan import library_versions
 from metro.source import commit
 
 _CARD = re.compile(

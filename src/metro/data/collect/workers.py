@@ -9,10 +9,10 @@ from pathlib import Path
 from queue import Empty
 from typing import Any
 
+from metro.data.collect.episode import record_episode, save_episode
+from metro.data.collect.spec import Plan
 from metro.errors import MetroError, WorldError
 from metro.integrations.arithmetic import for_children
-from metro.integrations.recording.episode import record_episode, save_episode
-from metro.integrations.recording.plan import Plan
 from metro.integrations.rendering import Renderer, adopt
 from metro.integrations.worlds import open_world
 

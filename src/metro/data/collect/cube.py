@@ -5,7 +5,7 @@ noise of a level that is drawn for each episode, up to 0.1, and a new place when
 cube is at the old one. Recipe "planned" is its plan oracle, which follows a path of its
 own, to one place for a whole episode, as swm 0.1.1 has it: so, we take it, the released
 corpus was recorded (D33). The mixtures give half of the episodes to what an expert
-never does (`metro.integrations.recording.errands`).
+never does (`metro.data.collect.cube_primitives`).
 """
 
 from collections.abc import Iterator
@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from metro.integrations.recording.errands import (
+from metro.data.collect.cube_primitives import (
     Errand,
     Wander,
     grasp_errand,

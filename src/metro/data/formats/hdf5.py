@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from metro.data.collect.hdf5_writer import SETTINGS
 from metro.errors import CorpusError, MissingExtra
-from metro.integrations.recording.released import SETTINGS
 
 LENGTHS, OFFSETS = "ep_len", "ep_offset"
 

@@ -4,9 +4,9 @@ import json
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 
+from metro.data.collect import find_recipe
 from metro.errors import BenchmarkError
 from metro.evaluation.benchmark import Benchmark
-from metro.integrations.recording import find_recipe
 from metro.integrations.worlds import check_drawing
 from metro.version import __version__
 

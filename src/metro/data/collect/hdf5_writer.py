@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from metro.integrations.recording.episode import GZIP_LEVEL, Episode
-from metro.integrations.recording.forgiving import ForgivingFile
+from metro.data.collect.deferred_errors import ForgivingFile
+from metro.data.collect.episode import GZIP_LEVEL, Episode
 
 SETTINGS = "metro"
 """The attribute of the file that says in JSON how it was recorded."""

@@ -9,17 +9,17 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
-from metro.errors import BenchmarkError, StorageError
-from metro.evaluation.benchmark import Benchmark
-from metro.integrations.arithmetic import is_common
-from metro.integrations.recording.episode import Episode, load_episode
-from metro.integrations.recording.plan import Plan
-from metro.integrations.recording.released import SETTINGS, write_corpus
-from metro.integrations.recording.workers import (
+from metro.data.collect.episode import Episode, load_episode
+from metro.data.collect.hdf5_writer import SETTINGS, write_corpus
+from metro.data.collect.spec import Plan
+from metro.data.collect.workers import (
     episode_file,
     record_apart,
     record_here,
 )
+from metro.errors import BenchmarkError, StorageError
+from metro.evaluation.benchmark import Benchmark
+from metro.integrations.arithmetic import is_common
 from metro.integrations.rendering import Renderer, find_renderer
 from metro.storage.atomic import sync
 from metro.types import Progress

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from metro.integrations.recording import find_recipe, make_collector
-from metro.integrations.recording.plan import Plan
+from metro.data.collect import find_recipe, make_collector
+from metro.data.collect.spec import Plan
 from metro.types import World
 
 GZIP_LEVEL = 4

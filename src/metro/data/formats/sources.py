@@ -10,9 +10,9 @@ from zipfile import BadZipFile
 import numpy as np
 from numpy.typing import NDArray
 
+from metro.data.formats.hdf5 import AGAIN, LENGTHS, OFFSETS, Hdf5Source
+from metro.data.formats.video import VideoSource, is_video_folder
 from metro.errors import CorpusError, MissingExtra
-from metro.integrations.hdf5_source import AGAIN, LENGTHS, OFFSETS, Hdf5Source
-from metro.integrations.video_source import VideoSource, is_video_folder
 
 _READER_ERRORS = (OSError, ValueError, KeyError, TypeError, RuntimeError)
 """What the readers of swm, and the libraries beneath them, raise at damage."""

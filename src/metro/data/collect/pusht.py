@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
-from metro.integrations.recording.pushes import (
+from metro.data.collect.pusht_primitives import (
     Push,
     choose_push,
     inside,

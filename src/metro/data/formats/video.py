@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from metro.data.formats.hdf5 import LENGTHS, OFFSETS
 from metro.errors import CorpusError
-from metro.integrations.hdf5_source import LENGTHS, OFFSETS
 
 
 def is_video_folder(place: Path) -> bool:

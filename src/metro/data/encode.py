@@ -12,8 +12,8 @@ import numpy as np
 import torch
 
 from metro.core.latents import Latents, offsets_from_lengths
+from metro.data.corpus import Corpus
 from metro.errors import CorpusError
-from metro.integrations.corpora import Corpus
 from metro.integrations.models.frozen import FrozenModel
 from metro.integrations.models.memory import keep_freed_memory
 from metro.integrations.models.speed import choose_device, encoder_flops, measure_peak
@@ -60,7 +60,7 @@ def encode_corpus(
     Interrupted, it keeps what was done in ``PATH.parts``; the same call goes on.
 
     Args:
-        corpus: As `metro.integrations.corpora.open_corpus` returns it.
+        corpus: As `metro.data.corpus.open_corpus` returns it.
         model: Any world model; its frame size and rendering must be the corpus'.
         path: The ``*.latents`` directory to write.
         device: As torch names it; None: a GPU if there is one.

@@ -1,0 +1,1 @@
+"""Corpora: recorded episodes, how they are read, encoded and collected."""

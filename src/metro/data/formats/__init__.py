@@ -1,0 +1,1 @@
+"""The formats a corpus may be stored in, one file each."""
