@@ -18,9 +18,9 @@ from routes import BUDGETS, LYING
 
 from metro import PricingCurve, load
 from metro.data.corpus import Corpus, open_corpus
+from metro.envs import open_world
 from metro.evaluation.benchmark import load_benchmark
 from metro.integrations.models.loading import load_model
-from metro.integrations.worlds import open_world
 from metro.source import commit
 
 TARGET = Path(__file__).parents[1] / "docs" / "nudges.json"

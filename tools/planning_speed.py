@@ -21,9 +21,9 @@ import torch
 from torch import Tensor, nn
 
 from metro.bench.report import machine
+from metro.envs.swm_compat import import_swm
 from metro.integrations.acting import ModelActor
 from metro.integrations.cem import CEMSettings
-from metro.integrations.compat import import_swm
 from metro.integrations.models.frozen import FrozenModel
 from metro.integrations.models.loading import load_model
 from metro.source import commit

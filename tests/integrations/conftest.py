@@ -5,8 +5,8 @@ from contextlib import suppress
 import pytest
 
 from integrations.corpus_makers import make_columns
+from metro.envs.rendering import find_mujoco_renderer
 from metro.errors import WorldError
-from metro.integrations.rendering import find_mujoco_renderer
 
 with suppress(WorldError):  # the tests that draw say so themselves
     find_mujoco_renderer()  # MuJoCo reads the choice when it is imported

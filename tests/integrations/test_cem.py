@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 import torch
 
+from metro.envs.swm_compat import import_swm
 from metro.errors import ModelError
 from metro.integrations.cem import CEM, CEMSettings, make_stream
-from metro.integrations.compat import import_swm
 
 
 class Drifting:

@@ -5,8 +5,8 @@ import sys
 
 import pytest
 
+from metro.envs import swm_compat as compat
 from metro.errors import MissingExtra
-from metro.integrations import compat
 
 
 def run(program):
@@ -21,7 +21,7 @@ def run(program):
 def test_swm_imports_without_a_warning_and_knows_our_environments():
     """In a fresh process, whatever torchvision was built for."""
     program = """
-from metro.integrations.compat import import_swm
+from metro.envs.swm_compat import import_swm
 import_swm()
 import gymnasium
 print("swm/TwoRoom-v1" in gymnasium.registry, "swm/OGBCube-v0" in gymnasium.registry)

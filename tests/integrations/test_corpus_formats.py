@@ -18,8 +18,8 @@ import torch
 
 from integrations.corpus_makers import LENGTHS, same
 from metro.data.corpus import open_corpus
+from metro.envs.swm_compat import import_swm
 from metro.errors import CorpusError, MissingExtra
-from metro.integrations.compat import import_swm
 
 
 @pytest.mark.parametrize(("kind", "name"), [("lance", "x.lance"), ("folder", "x")])

@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from integrations.world_makers import world_fixture
+from metro.envs import open_world
 from metro.evaluation.benchmark import load_benchmark
-from metro.integrations.worlds import open_world
 
 world = world_fixture("cube", image_size=32, rendering="fast")
 

@@ -2,8 +2,8 @@
 
 import pytest
 
+from metro.envs.cpu_determinism import common_arithmetic
 from metro.integrations import doctor
-from metro.integrations.arithmetic import common_arithmetic
 from metro.integrations.doctor import CHECKS, Finding, examine
 
 

@@ -4,8 +4,8 @@ import mujoco
 import numpy as np
 import pytest
 
-from metro.integrations.worlds import decimate as decimating
-from metro.integrations.worlds import fast_camera
+from metro.envs import fast_camera
+from metro.envs import mesh_decimation as decimating
 
 SCENE = """
 <mujoco>

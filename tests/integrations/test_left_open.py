@@ -7,7 +7,7 @@ import pytest
 
 PROGRAM = """
 from metro.evaluation.benchmark import load_benchmark
-from metro.integrations.worlds import open_world
+from metro.envs import open_world
 worlds = []
 for rendering in ("stock", "fast"):
     worlds.append(open_world(load_benchmark({name!r}), rendering=rendering))

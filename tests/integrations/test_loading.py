@@ -12,8 +12,8 @@ import torch
 
 from integrations.model_makers import TINY, make_model, scramble
 from metro import assets
+from metro.envs.swm_compat import import_swm
 from metro.errors import ModelError
-from metro.integrations.compat import import_swm
 from metro.integrations.models.configs import parse_config
 from metro.integrations.models.hub import cached_folder, fetch_folder
 from metro.integrations.models.key_names import to_released

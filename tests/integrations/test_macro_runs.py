@@ -14,6 +14,7 @@ from metro.cli import app
 from metro.data.collect.record import record
 from metro.data.corpus import open_corpus
 from metro.data.encode import encode_corpus
+from metro.envs import open_world
 from metro.errors import ModelError
 from metro.evaluation.benchmark import load_benchmark
 from metro.evaluation.runner import Attempt, run_attempts
@@ -28,7 +29,6 @@ from metro.integrations.macro.settings import (
 from metro.integrations.macro.sources import make_trajectories, require_latents_of
 from metro.integrations.macro.weights import load_macro
 from metro.integrations.models.loading import load_model
-from metro.integrations.worlds import open_world
 
 MODEL = "lewm-small-tworoom"
 

@@ -20,13 +20,13 @@ from metro.core.latents import Latents
 from metro.data.collect.record import record
 from metro.data.corpus import open_corpus
 from metro.data.encode import encode_corpus
+from metro.envs import open_world
+from metro.envs.swm_compat import import_swm
 from metro.errors import BenchmarkError, ModelError
 from metro.evaluation.benchmark import evaluation_calls, load_benchmark
 from metro.integrations.cem import CEMSettings
-from metro.integrations.compat import import_swm
 from metro.integrations.models.loading import load_model
 from metro.integrations.policy import MetroPolicy, usual_settings
-from metro.integrations.worlds import open_world
 
 EPISODES, START, DISTANCE = [1, 4, 6], 5, 20
 

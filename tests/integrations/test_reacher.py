@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from metro.data.collect import make_collector
+from metro.envs import open_world
+from metro.envs.rendering import find_renderer
 from metro.evaluation.benchmark import load_benchmark
-from metro.integrations.rendering import find_renderer
-from metro.integrations.worlds import open_world
 
 
 @pytest.fixture(scope="module")
@@ -140,7 +140,7 @@ def test_the_stock_picture_is_that_of_the_environment():
     program = """
 import numpy as np
 from metro.evaluation.benchmark import load_benchmark
-from metro.integrations.worlds import open_world
+from metro.envs import open_world
 world = open_world(load_benchmark("reacher"), image_size=64)
 rows, expected = [], []
 for seed in range(3):

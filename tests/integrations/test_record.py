@@ -18,15 +18,15 @@ from metro.data.collect import workers
 from metro.data.collect.episode import load_episode, record_episode
 from metro.data.collect.record import record
 from metro.data.collect.spec import Plan
-from metro.errors import BenchmarkError, MetroError, StorageError, WorldError
-from metro.evaluation.benchmark import evaluation_calls, load_benchmark
-from metro.integrations.arithmetic import (
+from metro.envs import open_world
+from metro.envs.cpu_determinism import (
     common_arithmetic,
     for_children,
     is_common,
 )
-from metro.integrations.compat import import_swm
-from metro.integrations.worlds import open_world
+from metro.envs.swm_compat import import_swm
+from metro.errors import BenchmarkError, MetroError, StorageError, WorldError
+from metro.evaluation.benchmark import evaluation_calls, load_benchmark
 
 SMALL = {"episodes": 5, "image_size": 32, "steps": 12}
 
@@ -369,7 +369,7 @@ def test_another_processor_records_the_same(tmp_path):
     script = """
 import sys
 from metro.evaluation.benchmark import load_benchmark
-from metro.integrations.arithmetic import is_common
+from metro.envs.cpu_determinism import is_common
 from metro.data.collect.record import record
 print(is_common())
 if __name__ == "__main__":

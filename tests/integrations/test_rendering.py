@@ -7,10 +7,8 @@ from types import SimpleNamespace
 
 import pytest
 
-from metro.errors import WorldError
-from metro.evaluation.benchmark import load_benchmark
-from metro.integrations import rendering
-from metro.integrations.rendering import (
+from metro.envs import rendering
+from metro.envs.rendering import (
     OWN,
     Renderer,
     adopt,
@@ -18,6 +16,8 @@ from metro.integrations.rendering import (
     find_renderer,
     probe,
 )
+from metro.errors import WorldError
+from metro.evaluation.benchmark import load_benchmark
 
 VARIABLES = ("MUJOCO_GL", "PYOPENGL_PLATFORM", "SDL_VIDEODRIVER", "DISPLAY")
 

@@ -12,6 +12,8 @@ from metro.cli import app
 from metro.data.collect.record import record
 from metro.data.corpus import open_corpus
 from metro.data.encode import encode_corpus
+from metro.envs.pusht_states import leave_each_other
+from metro.envs.state_spaces import OpenStage
 from metro.errors import (
     BenchmarkError,
     LatentsError,
@@ -26,11 +28,9 @@ from metro.integrations.bench import BenchSource
 from metro.integrations.models.loading import load_model
 from metro.integrations.residual import running
 from metro.integrations.residual.pictures import draw_pictures
-from metro.integrations.residual.pusht_stage import leave_each_other
 from metro.integrations.residual.running import measure_residuals
 from metro.integrations.residual.searching import Lab, LabSource
 from metro.integrations.residual.sources import Asked, find_targets
-from metro.integrations.residual.stages import OpenStage
 from metro.integrations.residual.sub_goals import collect_sub_goals, load_sub_goals
 from metro.integrations.residual.targets import (
     Targets,

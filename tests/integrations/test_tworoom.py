@@ -7,9 +7,9 @@ import numpy as np
 import pytest
 
 from metro.data.collect import make_collector
+from metro.envs import open_world
 from metro.errors import WorldError
 from metro.evaluation.benchmark import load_benchmark
-from metro.integrations.worlds import open_world
 
 
 @pytest.fixture(scope="module")

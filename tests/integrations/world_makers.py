@@ -2,8 +2,8 @@
 
 import pytest
 
+from metro.envs import open_world
 from metro.evaluation.benchmark import load_benchmark
-from metro.integrations.worlds import open_world
 
 
 def world_fixture(name, **settings):

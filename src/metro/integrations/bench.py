@@ -16,6 +16,7 @@ from metro.core.pricing import PricingCurve, check_fit
 from metro.core.search import Routes, find_routes
 from metro.data.corpus import Corpus, open_corpus
 from metro.data.encode import require_fitting
+from metro.envs import open_world
 from metro.errors import BenchmarkError
 from metro.evaluation.benchmark import Benchmark, load_benchmark
 from metro.evaluation.queries import Query, QuerySet
@@ -38,7 +39,6 @@ from metro.integrations.models.frozen import FrozenModel
 from metro.integrations.models.loading import load_model
 from metro.integrations.models.memory import keep_freed_memory
 from metro.integrations.models.speed import choose_device
-from metro.integrations.worlds import open_world
 from metro.storage.artefacts import load_graph
 from metro.types import Vector, World
 

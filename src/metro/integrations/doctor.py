@@ -94,7 +94,7 @@ def _look_at_python() -> str:
 
 
 def _look_at_torch() -> str:
-    from metro.integrations import compat
+    from metro.envs import swm_compat as compat
 
     vision = compat.import_torchvision()
     import torch
@@ -108,21 +108,21 @@ def _look_at_torch() -> str:
 def _look_at_swm() -> str:
     from importlib.metadata import version
 
-    from metro.integrations.compat import import_swm
+    from metro.envs.swm_compat import import_swm
 
     import_swm()
     return f"stable-worldmodel {version('stable-worldmodel')}"
 
 
 def _look_at_renderer() -> str:
-    from metro.integrations.rendering import find_mujoco_renderer
+    from metro.envs.rendering import find_mujoco_renderer
 
     return f"MuJoCo draws by {find_mujoco_renderer()}"
 
 
 def _look_at_arithmetic() -> str:
     """Say whether this machine computes what others do, to the last bit."""
-    from metro.integrations.arithmetic import common_arithmetic, is_common
+    from metro.envs.cpu_determinism import common_arithmetic, is_common
 
     if not common_arithmetic():
         return "this processor's own; latents may differ from others' in the last bit"
@@ -162,10 +162,10 @@ def _look_at_world(name: str) -> str:
 
     import numpy as np
 
+    from metro.envs import open_world
+    from metro.envs.rendering import find_renderer
     from metro.errors import WorldError
     from metro.evaluation.benchmark import load_benchmark
-    from metro.integrations.rendering import find_renderer
-    from metro.integrations.worlds import open_world
 
     benchmark = load_benchmark(name)
     find_renderer(benchmark)

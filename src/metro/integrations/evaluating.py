@@ -10,6 +10,7 @@ import torch
 from metro.core.planner import MetroPlanner
 from metro.data.collect.spec import library_versions
 from metro.data.corpus import Corpus
+from metro.envs.rendering import find_renderer
 from metro.errors import BenchmarkError
 from metro.evaluation.floors import RandomActor, ScriptedActor, Unseeing
 from metro.evaluation.guides import (
@@ -40,7 +41,6 @@ from metro.evaluation.runner import (
 from metro.integrations.acting import ModelActor
 from metro.integrations.bench import Bench
 from metro.integrations.cem import CEMSettings
-from metro.integrations.rendering import find_renderer
 from metro.source import commit
 from metro.types import World
 

@@ -5,6 +5,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from metro.data.corpus import Corpus
+from metro.envs import open_world
 from metro.errors import BenchmarkError
 from metro.evaluation.benchmark import Benchmark, benchmarks_folder, load_benchmark
 from metro.evaluation.queries import (
@@ -16,7 +17,6 @@ from metro.evaluation.queries import (
 from metro.evaluation.records import GRAPH_METHODS, HIERARCHICAL_METHODS, Setting
 from metro.integrations.bench import BenchSource
 from metro.integrations.macro.settings import STAGES
-from metro.integrations.worlds import open_world
 from metro.storage.artefacts import load_graph
 from metro.types import Progress, World
 

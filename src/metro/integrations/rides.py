@@ -2,13 +2,13 @@
 
 import numpy as np
 
+from metro.envs import open_world
 from metro.evaluation.benchmark import load_benchmark
 from metro.evaluation.queries import Query
 from metro.evaluation.records import Setting
 from metro.integrations.bench import Bench
 from metro.integrations.evaluating import plan_one
 from metro.integrations.films import Ride
-from metro.integrations.worlds import open_world
 from metro.types import Image, Row
 
 _PLACES = {"tworoom": "proprio"}

@@ -23,7 +23,7 @@ from metro.data.collect.cube_primitives import (
 )
 
 if TYPE_CHECKING:
-    from metro.integrations.worlds.cube import Cube
+    from metro.envs.cube import Cube
 
 _NOISE_SHARES = np.array([1.0, 1.0, 1.0, 3.0, 10.0])
 """Noise of x, y, z, yaw and gripper, in levels."""

@@ -21,7 +21,7 @@ from metro.data.collect.pusht_primitives import (
     placed,
     route_around,
 )
-from metro.integrations.worlds.pusht import AGENT_RADIUS, Points
+from metro.envs.pusht import AGENT_RADIUS, Points
 
 if TYPE_CHECKING:
     from metro.types import World

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from metro.integrations.worlds.pusht import (
+from metro.envs.pusht import (
     AGENT_RADIUS,
     BAR,
     STEM,

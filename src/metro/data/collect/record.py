@@ -17,10 +17,10 @@ from metro.data.collect.workers import (
     record_apart,
     record_here,
 )
+from metro.envs.cpu_determinism import is_common
+from metro.envs.rendering import Renderer, find_renderer
 from metro.errors import BenchmarkError, StorageError
 from metro.evaluation.benchmark import Benchmark
-from metro.integrations.arithmetic import is_common
-from metro.integrations.rendering import Renderer, find_renderer
 from metro.storage.atomic import sync
 from metro.types import Progress
 

@@ -5,9 +5,9 @@ from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 
 from metro.data.collect import find_recipe
+from metro.envs import check_drawing
 from metro.errors import BenchmarkError
 from metro.evaluation.benchmark import Benchmark
-from metro.integrations.worlds import check_drawing
 from metro.version import __version__
 
 _LIBRARIES = ("stable-worldmodel", "torch", "mujoco", "dm-control", "ogbench", "pymunk")

@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from metro.integrations.worlds.tworoom import TwoRoom
+from metro.envs.tworoom import TwoRoom
 
 _ACTION_NOISE = 2.0
 """Standard deviation that swm's collection script adds to the expert's direction."""

@@ -11,10 +11,10 @@ from typing import Any
 
 from metro.data.collect.episode import record_episode, save_episode
 from metro.data.collect.spec import Plan
+from metro.envs import open_world
+from metro.envs.cpu_determinism import for_children
+from metro.envs.rendering import Renderer, adopt
 from metro.errors import MetroError, WorldError
-from metro.integrations.arithmetic import for_children
-from metro.integrations.rendering import Renderer, adopt
-from metro.integrations.worlds import open_world
 
 _PATIENCE = 0.5
 """Seconds between two looks at whether all workers are still alive."""

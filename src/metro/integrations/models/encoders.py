@@ -6,8 +6,8 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from metro.envs.swm_compat import import_torchvision
 from metro.errors import MissingExtra, ModelError
-from metro.integrations.compat import import_torchvision
 from metro.integrations.models.presets import Sizes
 
 

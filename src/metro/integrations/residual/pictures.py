@@ -9,15 +9,15 @@ import numpy as np
 
 from metro.core.planner import MetroPlanner
 from metro.data.corpus import open_corpus
+from metro.envs.resize import shrink
+from metro.envs.state_spaces import OpenStage
 from metro.errors import BenchmarkError
 from metro.evaluation.benchmark import load_benchmark
 from metro.evaluation.queries import Query
 from metro.integrations.bench import BenchSource
 from metro.integrations.residual.searching import LabSource
 from metro.integrations.residual.sources import Asked, find_sub_goals
-from metro.integrations.residual.stages import OpenStage
 from metro.integrations.residual.targets import CONTROLS
-from metro.integrations.worlds.pictures import shrink
 from metro.residual import States
 from metro.storage.artefacts import load_graph
 from metro.types import Image

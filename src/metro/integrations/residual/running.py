@@ -16,9 +16,9 @@ from metro.core.gaps import gaps_of_pairs
 from metro.core.latents import Latents
 from metro.data.collect.spec import library_versions
 from metro.data.collect.workers import use_one_thread
+from metro.envs.rendering import Renderer, adopt, find_renderer
 from metro.errors import BenchmarkError, WorldError
 from metro.evaluation.records import append_rows, read_rows, require_writable
-from metro.integrations.rendering import Renderer, adopt, find_renderer
 from metro.integrations.residual.searching import Lab, LabSource
 from metro.integrations.residual.targets import Targets, digest_of
 from metro.residual import Budget, find_budget

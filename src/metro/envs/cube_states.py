@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metro.data.corpus import Corpus
-from metro.integrations.worlds.cube import Cube
+from metro.envs.cube import Cube
 from metro.residual import Possible, States, StateSpace
 from metro.types import Image
 

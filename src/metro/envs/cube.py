@@ -14,11 +14,11 @@ import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
+from metro.envs.fast_camera import FastCamera
+from metro.envs.make import make_environment
+from metro.envs.mesh_decimation import decimate
+from metro.envs.variations import quiet_spaces
 from metro.evaluation.benchmark import Benchmark
-from metro.integrations.worlds.decimate import decimate
-from metro.integrations.worlds.environments import make_environment
-from metro.integrations.worlds.fast_camera import FastCamera
-from metro.integrations.worlds.variations import quiet_spaces
 from metro.types import Image, Row
 
 CAMERA = "front_pixels"

@@ -13,7 +13,7 @@ import cv2
 import mujoco
 import numpy as np
 
-from metro.integrations.worlds.pictures import shrink
+from metro.envs.resize import shrink
 from metro.types import Image
 
 _SUPERSAMPLING = 2

@@ -6,7 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metro.data.corpus import Corpus
-from metro.integrations.worlds.pusht import AGENT_RADIUS, BAR, STEM, WINDOW, PushT
+from metro.envs.pusht import AGENT_RADIUS, BAR, STEM, WINDOW, PushT
 from metro.residual import Possible, States, StateSpace
 from metro.types import Image
 

@@ -7,13 +7,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metro.data.corpus import Corpus
+from metro.envs import open_world
+from metro.envs.cube_states import CubeStage
+from metro.envs.pusht_states import PushTStage
+from metro.envs.reacher import Reacher
+from metro.envs.tworoom import TwoRoom
 from metro.errors import BenchmarkError
 from metro.evaluation.benchmark import Benchmark
-from metro.integrations.residual.cube_stage import CubeStage
-from metro.integrations.residual.pusht_stage import PushTStage
-from metro.integrations.worlds import open_world
-from metro.integrations.worlds.reacher import Reacher
-from metro.integrations.worlds.tworoom import TwoRoom
 from metro.residual import Possible, States, StateSpace
 from metro.types import Image
 

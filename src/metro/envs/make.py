@@ -2,9 +2,9 @@
 
 from typing import Any
 
+from metro.envs.swm_compat import import_swm
 from metro.errors import WorldError
 from metro.evaluation.benchmark import Benchmark
-from metro.integrations.compat import import_swm
 
 
 def make_environment(benchmark: Benchmark) -> Any:
