@@ -8,7 +8,7 @@ from test_cell_index import brute_table, corpora, latents_of, same
 
 import metro
 from metro.errors import GraphError, MissingExtra
-from metro.integrations import torch_neighbours
+from metro.models import torch_neighbours
 
 
 @pytest.mark.parametrize("name", corpora())

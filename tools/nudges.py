@@ -20,7 +20,7 @@ from metro import PricingCurve, load
 from metro.data.corpus import Corpus, open_corpus
 from metro.envs import open_world
 from metro.evaluation.benchmark import load_benchmark
-from metro.integrations.models.loading import load_model
+from metro.models.loading import load_model
 from metro.source import commit
 
 TARGET = Path(__file__).parents[1] / "docs" / "nudges.json"

@@ -24,8 +24,8 @@ from metro.bench.report import machine
 from metro.envs.swm_compat import import_swm
 from metro.integrations.acting import ModelActor
 from metro.integrations.cem import CEMSettings
-from metro.integrations.models.frozen import FrozenModel
-from metro.integrations.models.loading import load_model
+from metro.models.frozen import FrozenModel
+from metro.models.loading import load_model
 from metro.source import commit
 
 TARGET = Path(__file__).parents[1] / "docs" / "planning-speed.json"

@@ -20,7 +20,7 @@ from metro.evaluation.benchmark import benchmarks_folder, load_benchmark
 from metro.evaluation.queries import load_queries
 from metro.evaluation.records import Setting
 from metro.integrations.cem import CEM, CEMSettings, make_stream
-from metro.integrations.models.loading import load_model
+from metro.models.loading import load_model
 from metro.source import commit
 
 TARGET = Path(__file__).parents[1] / "docs" / "rounding.json"

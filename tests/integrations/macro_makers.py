@@ -6,11 +6,11 @@ import numpy as np
 import torch
 
 from integrations.model_makers import TINY, make_model, scramble
-from metro.integrations.macro.frozen import MacroModel
-from metro.integrations.macro.networks import MacroNetwork
-from metro.integrations.macro.recipes import MacroRecipe
-from metro.integrations.macro.sizes import MacroSizes, macro_sizes_for
-from metro.integrations.macro.windows import Trajectories
+from metro.models.macro.macro_config import MacroRecipe
+from metro.models.macro.macro_model import MacroModel
+from metro.models.macro.macro_networks import MacroNetwork
+from metro.models.macro.macro_sizes import MacroSizes, macro_sizes_for
+from metro.models.macro.windows import Trajectories
 
 SIZES = replace(
     macro_sizes_for("small", TINY),

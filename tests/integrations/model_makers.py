@@ -1,14 +1,14 @@
-"""Small footage and models that tests of `metro.integrations.models` share."""
+"""Small footage and models that tests of `metro.models` share."""
 
 from dataclasses import replace
 
 import numpy as np
 
-from metro.integrations.models.clips import Footage
-from metro.integrations.models.frozen import FrozenModel
-from metro.integrations.models.networks import WorldModelNetwork
-from metro.integrations.models.presets import SMALL
-from metro.integrations.models.recipes import Recipe
+from metro.models.frozen import FrozenModel
+from metro.models.networks import WorldModelNetwork
+from metro.models.presets import SMALL
+from metro.models.sequences import Footage
+from metro.models.train_config import Recipe
 
 TINY = replace(
     SMALL["tworoom"],

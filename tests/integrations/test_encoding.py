@@ -13,7 +13,7 @@ from integrations.model_makers import make_footage, make_model
 from metro.data.corpus import open_corpus
 from metro.data.encode import encode_corpus
 from metro.errors import CorpusError, StorageError
-from metro.integrations.models.speed import choose_device, encoder_flops, measure_peak
+from metro.models.devices import choose_device, encoder_flops, measure_peak
 from metro.storage.artefacts import latent_parts
 
 

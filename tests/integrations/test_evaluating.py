@@ -32,8 +32,8 @@ from metro.integrations.bench import Bench, BenchSource
 from metro.integrations.campaign import run_campaign
 from metro.integrations.cem import CEMSettings
 from metro.integrations.evaluating import as_query_set, describe, evaluate
-from metro.integrations.models.loading import load_model
 from metro.integrations.querying import choose_settings
+from metro.models.loading import load_model
 
 FLAT = Setting("flat", 2, None, 20, 7)
 METRO = Setting("metro", 1, 8, 20, 7)

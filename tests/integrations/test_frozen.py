@@ -1,4 +1,4 @@
-"""Laws of `metro.integrations.models.frozen`."""
+"""Laws of `metro.models.frozen`."""
 
 import re
 
@@ -9,8 +9,8 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from integrations.model_makers import make_model
 from metro.errors import ModelError
-from metro.integrations.models.frozen import check_health, effective_rank
-from metro.integrations.models.loading import load_model
+from metro.models.frozen import check_health, effective_rank
+from metro.models.loading import load_model
 from metro.types import WorldModel
 
 
@@ -164,7 +164,7 @@ def test_the_digest_is_of_the_weights(model):
     assert make_model().digest == model.digest
     other = make_model()
     other.network.projector.net[3].bias[0] += 1
-    from metro.integrations.models.frozen import digest_of
+    from metro.models.frozen import digest_of
 
     assert digest_of(other.network) != model.digest
 

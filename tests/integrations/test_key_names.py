@@ -5,7 +5,7 @@ import re
 import pytest
 
 from metro.errors import ModelError
-from metro.integrations.models.key_names import to_installed, to_released, unwrapped
+from metro.models.key_names import to_installed, to_released, unwrapped
 
 OLD = (
     "encoder.encoder.layer.10.attention.attention.query.weight",

@@ -1,4 +1,4 @@
-"""Laws of `metro.integrations.models.loading` and of the files it reads."""
+"""Laws of `metro.models.loading` and of the files it reads."""
 
 import json
 import re
@@ -14,12 +14,12 @@ from integrations.model_makers import TINY, make_model, scramble
 from metro import assets
 from metro.envs.swm_compat import import_swm
 from metro.errors import ModelError
-from metro.integrations.models.configs import parse_config
-from metro.integrations.models.hub import cached_folder, fetch_folder
-from metro.integrations.models.key_names import to_released
-from metro.integrations.models.loading import load_model, read_weights
-from metro.integrations.models.presets import PAPER
-from metro.integrations.models.weights import save_model
+from metro.models.configs import parse_config
+from metro.models.hub import cached_folder, fetch_folder
+from metro.models.key_names import to_released
+from metro.models.loading import load_model, read_weights
+from metro.models.presets import PAPER
+from metro.models.weights import save_model
 
 MODULES = {
     "lewm": "stable_worldmodel.wm.lewm.module",

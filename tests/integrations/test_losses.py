@@ -5,14 +5,14 @@ import pytest
 import torch
 from numpy.testing import assert_allclose
 
-from metro.integrations.models.losses import (
+from metro.models.losses import (
     PLDM_WEIGHTS,
     SIGREG_WEIGHT,
     lewm_terms,
     pldm_terms,
     total,
 )
-from metro.integrations.models.sigreg import draw_directions, sigreg
+from metro.models.sigreg import draw_directions, sigreg
 
 B, T, D = 12, 4, 5
 

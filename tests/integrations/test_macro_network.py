@@ -10,17 +10,17 @@ import torch
 from integrations.macro_makers import SIZES, make_frozen, make_macro
 from integrations.model_makers import TINY, scramble
 from metro.errors import ModelError
-from metro.integrations.macro.networks import MacroNetwork
-from metro.integrations.macro.sizes import PUBLISHED, MacroSizes, macro_sizes_for
-from metro.integrations.macro.weights import (
+from metro.models.key_names import to_released
+from metro.models.macro.macro_networks import MacroNetwork
+from metro.models.macro.macro_sizes import PUBLISHED, MacroSizes, macro_sizes_for
+from metro.models.macro.macro_weights import (
     load_macro,
     load_released_macro,
     save_macro,
 )
-from metro.integrations.models.key_names import to_released
-from metro.integrations.models.networks import WorldModelNetwork
-from metro.integrations.models.presets import PAPER, SMALL
-from metro.integrations.models.weights import count_parameters
+from metro.models.networks import WorldModelNetwork
+from metro.models.presets import PAPER, SMALL
+from metro.models.weights import count_parameters
 
 
 def released_tensors(action_size=10):

@@ -26,9 +26,9 @@ from metro.integrations.macro.settings import (
     HierarchySettings,
     MacroSearch,
 )
-from metro.integrations.macro.sources import make_trajectories, require_latents_of
-from metro.integrations.macro.weights import load_macro
-from metro.integrations.models.loading import load_model
+from metro.models.loading import load_model
+from metro.models.macro.macro_data import make_trajectories, require_latents_of
+from metro.models.macro.macro_weights import load_macro
 
 MODEL = "lewm-small-tworoom"
 

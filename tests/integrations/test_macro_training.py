@@ -16,20 +16,20 @@ from integrations.macro_makers import (
     make_trajectories,
 )
 from metro.errors import ModelError
-from metro.integrations.macro import training
-from metro.integrations.macro.learner import MacroLearner
-from metro.integrations.macro.measuring import rollout_errors
-from metro.integrations.macro.recipes import MacroRecipe, recipe_for
-from metro.integrations.macro.training import split_windows, train_macro
-from metro.integrations.macro.weights import load_macro
-from metro.integrations.macro.windows import (
+from metro.models.macro import macro_training as training
+from metro.models.macro.macro_config import MacroRecipe, recipe_for
+from metro.models.macro.macro_learner import MacroLearner
+from metro.models.macro.macro_metrics import rollout_errors
+from metro.models.macro.macro_training import split_windows, train_macro
+from metro.models.macro.macro_weights import load_macro
+from metro.models.macro.windows import (
     Trajectories,
     WindowSampler,
     gather,
     sample_waypoints,
     window_starts,
 )
-from metro.integrations.models.clips import split_episodes
+from metro.models.sequences import split_episodes
 
 
 @pytest.fixture(scope="module")

@@ -1,4 +1,4 @@
-"""Laws of `metro.integrations.models.networks` and of the presets."""
+"""Laws of `metro.models.networks` and of the presets."""
 
 import re
 from dataclasses import replace
@@ -8,9 +8,9 @@ import torch
 
 from integrations.model_makers import TINY, make_model
 from metro.errors import ModelError
-from metro.integrations.models.networks import WorldModelNetwork
-from metro.integrations.models.presets import PAPER, SMALL, Sizes, sizes_for
-from metro.integrations.models.weights import count_parameters
+from metro.models.networks import WorldModelNetwork
+from metro.models.presets import PAPER, SMALL, Sizes, sizes_for
+from metro.models.weights import count_parameters
 
 
 def test_the_paper_preset_has_the_published_tensors():

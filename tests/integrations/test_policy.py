@@ -25,8 +25,8 @@ from metro.envs.swm_compat import import_swm
 from metro.errors import BenchmarkError, ModelError
 from metro.evaluation.benchmark import evaluation_calls, load_benchmark
 from metro.integrations.cem import CEMSettings
-from metro.integrations.models.loading import load_model
 from metro.integrations.policy import MetroPolicy, usual_settings
+from metro.models.loading import load_model
 
 EPISODES, START, DISTANCE = [1, 4, 6], 5, 20
 

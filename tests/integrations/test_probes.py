@@ -1,4 +1,4 @@
-"""Laws of `metro.integrations.models.probes`, footage from corpora, and cards."""
+"""Laws of `metro.models.probes`, footage from corpora, and cards."""
 
 import json
 import re
@@ -11,15 +11,15 @@ from numpy.testing import assert_array_equal
 from integrations.model_makers import QUICK, TINY, make_footage, make_model
 from metro.data.corpus import open_corpus
 from metro.errors import ModelError
-from metro.integrations.models import runs
-from metro.integrations.models.cards import card_text
-from metro.integrations.models.footage import (
+from metro.models import train as runs
+from metro.models.cards import card_text
+from metro.models.pixel_cache import (
     cache_pixels,
     footage_from_corpus,
     state_targets,
 )
-from metro.integrations.models.probes import HORIZONS, prediction_errors, report
-from metro.integrations.models.runs import train_on_corpus
+from metro.models.probes import HORIZONS, prediction_errors, report
+from metro.models.train import train_on_corpus
 
 
 class Copier:

@@ -13,9 +13,9 @@ from metro.errors import BenchmarkError, ModelError
 from metro.evaluation.benchmark import load_benchmark
 from metro.evaluation.records import read_rows
 from metro.integrations.bench import BenchSource
-from metro.integrations.models.loading import load_model
-from metro.integrations.models.speed import choose_device
-from metro.integrations.models.weights import save_model
+from metro.models.devices import choose_device
+from metro.models.loading import load_model
+from metro.models.weights import save_model
 
 
 @pytest.fixture(scope="module")

@@ -25,7 +25,6 @@ from metro.evaluation.benchmark import load_benchmark
 from metro.evaluation.queries import Query, QuerySet, save_queries
 from metro.evaluation.records import Setting, read_rows
 from metro.integrations.bench import BenchSource
-from metro.integrations.models.loading import load_model
 from metro.integrations.residual import running
 from metro.integrations.residual.pictures import draw_pictures
 from metro.integrations.residual.running import measure_residuals
@@ -38,6 +37,7 @@ from metro.integrations.residual.targets import (
     recorded_targets,
     sub_goal_targets,
 )
+from metro.models.loading import load_model
 from metro.residual import BUDGETS, Budget
 from metro.storage.artefacts import load
 

@@ -23,11 +23,11 @@ from metro.evaluation.records import Setting, read_rows
 from metro.evaluation.studies.corpus_size import choose_episodes
 from metro.integrations.bench import BenchSource
 from metro.integrations.campaign import run_campaign
-from metro.integrations.models.loading import load_model
-from metro.integrations.models.weights import save_model
 from metro.integrations.studies.corpus_size import PartSource, part_of, run_corpus_size
 from metro.integrations.studies.micro_planner import require_same_encoder
 from metro.integrations.studies.offline_cost import training_cost
+from metro.models.loading import load_model
+from metro.models.weights import save_model
 
 MODEL = "lewm-small-tworoom"
 METRO = Setting("metro", 1, 8, 15, 7)

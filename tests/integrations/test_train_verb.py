@@ -9,8 +9,8 @@ from typer.testing import CliRunner
 from integrations.corpus_makers import write
 from metro import display
 from metro.cli import app
-from metro.integrations.models import runs
-from metro.integrations.models.recipes import Recipe, paper_recipe
+from metro.models import train as runs
+from metro.models.train_config import Recipe, paper_recipe
 
 
 @pytest.fixture

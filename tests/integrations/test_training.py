@@ -11,20 +11,20 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from integrations.model_makers import QUICK, TINY, make_footage, make_model
 from metro.errors import ModelError
-from metro.integrations.models import resuming, training
-from metro.integrations.models.calibration import calibrate
-from metro.integrations.models.clips import (
+from metro.models import resuming, training
+from metro.models.allocator import keep_freed_memory
+from metro.models.calibration import calibrate
+from metro.models.loading import load_model
+from metro.models.probes import prediction_errors, probe_state
+from metro.models.sequences import (
     ClipSampler,
     Footage,
     Scaling,
     clip_starts,
     split_episodes,
 )
-from metro.integrations.models.loading import load_model
-from metro.integrations.models.memory import keep_freed_memory
-from metro.integrations.models.probes import prediction_errors, probe_state
-from metro.integrations.models.recipes import Recipe, model_name, paper_recipe
-from metro.integrations.models.training import train
+from metro.models.train_config import Recipe, model_name, paper_recipe
+from metro.models.training import train
 
 
 @pytest.fixture(scope="module")

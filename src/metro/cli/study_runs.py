@@ -203,12 +203,12 @@ def offline_cost(
     from metro.evaluation.benchmark import load_benchmark
     from metro.evaluation.records import append_rows, read_rows
     from metro.evaluation.studies.offline_cost import question_of
-    from metro.integrations.models.loading import load_model
     from metro.integrations.studies.offline_cost import (
         Subject,
         describe_cost,
         measure_row,
     )
+    from metro.models.loading import load_model
     from metro.storage.readers import read_latents
 
     with open_corpus(corpus) as recording:

@@ -125,9 +125,9 @@ def train(
     from metro.data.corpus import open_corpus
     from metro.display import progress_bar
     from metro.evaluation.benchmark import load_benchmark
-    from metro.integrations.models.footage import cache_pixels
-    from metro.integrations.models.recipes import Recipe, paper_recipe
-    from metro.integrations.models.runs import train_on_corpus
+    from metro.models.pixel_cache import cache_pixels
+    from metro.models.train import train_on_corpus
+    from metro.models.train_config import Recipe, paper_recipe
 
     published = preset == "paper"
     recipe = paper_recipe(family, steps=steps) if published else Recipe(family, steps)
@@ -179,7 +179,7 @@ def encode(
     from metro.data.corpus import open_corpus
     from metro.data.encode import encode_corpus
     from metro.display import progress_bar
-    from metro.integrations.models.loading import load_model
+    from metro.models.loading import load_model
 
     frozen = load_model(model, trust_pickle=trust_pickle)
     with open_corpus(corpus) as recording, progress_bar("Encoding") as progress:

@@ -14,9 +14,9 @@ import torch
 from metro.core.latents import Latents, offsets_from_lengths
 from metro.data.corpus import Corpus
 from metro.errors import CorpusError
-from metro.integrations.models.frozen import FrozenModel
-from metro.integrations.models.memory import keep_freed_memory
-from metro.integrations.models.speed import choose_device, encoder_flops, measure_peak
+from metro.models.allocator import keep_freed_memory
+from metro.models.devices import choose_device, encoder_flops, measure_peak
+from metro.models.frozen import FrozenModel
 from metro.storage.artefacts import save
 from metro.storage.atomic import require_writable
 from metro.storage.latent_parts import LatentParts

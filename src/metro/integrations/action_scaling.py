@@ -4,7 +4,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metro.data.corpus import Corpus
-from metro.integrations.models.frozen import FrozenModel
+from metro.models.frozen import FrozenModel
 
 
 def learn_missing_scaling(model: FrozenModel, corpus: Corpus) -> None:

@@ -20,10 +20,10 @@ from metro.evaluation.statistics import wilson
 from metro.integrations.bench import Bench
 from metro.integrations.evaluating import Rows, evaluate
 from metro.integrations.films import draw_map, draw_storyboard, write_film
-from metro.integrations.models.frozen import FrozenModel
-from metro.integrations.models.loading import load_model
 from metro.integrations.preparing import prepare_graph, prepare_queries
 from metro.integrations.rides import room_of, take_ride
+from metro.models.frozen import FrozenModel
+from metro.models.loading import load_model
 
 _DISTANCE = 75
 _QUERIES = 20

@@ -16,8 +16,8 @@ from metro.evaluation.guides import MetroGuide
 from metro.evaluation.runner import Actor, Seconds
 from metro.integrations.acting import ModelActor
 from metro.integrations.cem import CEMSettings
-from metro.integrations.models.frozen import FrozenModel
 from metro.integrations.solvers import LatentCost, SolverActor
+from metro.models.frozen import FrozenModel
 from metro.types import Vector
 
 Goal = Any

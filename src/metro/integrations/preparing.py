@@ -10,8 +10,8 @@ from metro.data.encode import encode_corpus
 from metro.display import progress_bar
 from metro.evaluation.benchmark import Benchmark
 from metro.evaluation.queries import QuerySet, load_queries, save_queries
-from metro.integrations.models.frozen import FrozenModel
 from metro.integrations.querying import draw_queries
+from metro.models.frozen import FrozenModel
 from metro.storage.artefacts import load, save
 
 

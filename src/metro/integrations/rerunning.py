@@ -14,9 +14,9 @@ from metro.evaluation.records import HIERARCHICAL_METHODS, Setting
 from metro.integrations.bench import BenchSource
 from metro.integrations.campaign import run_campaign
 from metro.integrations.evaluating import Progress
-from metro.integrations.models.loading import load_model
 from metro.integrations.preparing import prepare_graph, prepare_queries
 from metro.integrations.querying import MICRO_BLOCKS
+from metro.models.loading import load_model
 
 _COUNT, _DRAW_SEED = 50, 0
 _MACRO_STEPS = 2

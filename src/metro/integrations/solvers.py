@@ -9,8 +9,8 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
-from metro.integrations.models.frozen import FrozenModel
-from metro.integrations.models.unrolling import unroll
+from metro.models.frozen import FrozenModel
+from metro.models.unrolling import unroll
 
 
 class LatentCost:

@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metro.integrations.cem import CEM, CEMSettings, make_stream
-from metro.integrations.models.frozen import FrozenModel
+from metro.models.frozen import FrozenModel
 
 
 class RecedingActor:

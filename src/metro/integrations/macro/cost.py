@@ -11,7 +11,7 @@ from metro.core.latents import Latents
 from metro.core.neighbours import find_neighbours
 from metro.core.pricing import PricingCurve
 from metro.data.corpus import Corpus
-from metro.integrations.models.frozen import FrozenModel
+from metro.models.frozen import FrozenModel
 
 SAMPLED = 20
 """Episodes that are encoded to tell how long all of them take."""

@@ -14,11 +14,11 @@ from metro.integrations.action_scaling import raw_actions
 from metro.integrations.cem import make_stream
 from metro.integrations.macro.acting import RecedingActor
 from metro.integrations.macro.bank import Bank, Recorded, build_bank, calibrate_box
-from metro.integrations.macro.frozen import MacroModel
 from metro.integrations.macro.guides import HierarchicalGuide, StagedGuide
 from metro.integrations.macro.settings import HierarchySettings
 from metro.integrations.macro.solver import BankCEM, LatentCEM, MacroSolver
-from metro.integrations.models.frozen import FrozenModel
+from metro.models.frozen import FrozenModel
+from metro.models.macro.macro_model import MacroModel
 from metro.types import Vector
 
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from metro.errors import BenchmarkError
 from metro.evaluation.records import HIERARCHICAL_METHODS
 from metro.integrations.cem import CEMSettings
-from metro.integrations.macro.sizes import NUM_WAYPOINTS
+from metro.models.macro.macro_sizes import NUM_WAYPOINTS
 
 METHODS = HIERARCHICAL_METHODS
 

@@ -14,8 +14,8 @@ from torch import Tensor
 
 from metro.errors import ModelError
 from metro.integrations.macro.bank import Bank
-from metro.integrations.macro.frozen import MacroModel
 from metro.integrations.macro.settings import RESIDUAL, RESIDUAL_FLOOR, MacroSearch
+from metro.models.macro.macro_model import MacroModel
 
 
 @dataclass(frozen=True, eq=False)

@@ -17,9 +17,9 @@ from metro.data.encode import require_fitting
 from metro.envs.state_spaces import OpenStage
 from metro.errors import BenchmarkError, LatentsError
 from metro.evaluation.benchmark import load_benchmark
-from metro.integrations.models.frozen import FrozenModel
-from metro.integrations.models.loading import load_model
 from metro.integrations.residual.targets import digest_of
+from metro.models.frozen import FrozenModel
+from metro.models.loading import load_model
 from metro.residual import Budget, Starts, States, search_states
 from metro.storage.artefacts import load
 from metro.types import Vector

@@ -14,9 +14,9 @@ from metro.evaluation.studies.micro_planner import BASE, FINE_TUNED, METHODS
 from metro.integrations.bench import Bench, BenchSource
 from metro.integrations.campaign import run_campaign
 from metro.integrations.evaluating import Rows
-from metro.integrations.models.frozen import FrozenModel
-from metro.integrations.models.loading import load_model
 from metro.integrations.studies.adopting import adopt_rows
+from metro.models.frozen import FrozenModel
+from metro.models.loading import load_model
 
 _ENCODER = ("encoder.", "projector.")
 """The tensors that latents depend on."""

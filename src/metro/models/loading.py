@@ -1,0 +1,140 @@
+"""`load_model`: from a file, a folder, the name of a shipped model or a repository."""
+
+import os
+import pickle
+import re
+from pathlib import Path
+
+import torch
+from torch import Tensor
+
+from metro.assets import asset_names, asset_path
+from metro.errors import ModelError
+from metro.models.configs import read_config
+from metro.models.frozen import FrozenModel
+from metro.models.hub import (
+    RELEASED,
+    cached_folder,
+    fetch_folder,
+    sha256_of,
+)
+from metro.models.key_names import unwrapped
+from metro.models.networks import WorldModelNetwork
+from metro.models.pickles import read_pickle
+from metro.models.weights import fill, read_model
+
+_REPOSITORY = re.compile(r"[\w.-]+/[\w.-]+")
+
+
+def load_model(source: str | Path, *, trust_pickle: bool = False) -> FrozenModel:
+    """Return the frozen model of any source that metro knows.
+
+    Args:
+        source: A ``.safetensors`` file of ours; a folder with ``config.json`` and
+            ``weights.pt``, or that ``.pt`` file; the name of a shipped model such as
+            ``lewm-small-tworoom``; ``user/repository`` on Hugging Face, taken from the
+            local caches and only else downloaded; a pickled ``*_object.ckpt``.
+        trust_pickle: Allow pickled files, which can run any code.
+    """
+    path = Path(os.path.expanduser(source))
+    if path.is_file():
+        return _load_file(path, trust_pickle)
+    if path.is_dir():
+        return load_folder(path)
+    name = str(source)
+    if name in asset_names():
+        return read_model(asset_path(name))
+    folder = cached_folder(name)
+    if folder is None and _REPOSITORY.fullmatch(name) and path.suffix == "":
+        folder = fetch_folder(name)
+    if folder is not None:
+        return load_folder(folder, repository=name)
+    raise ModelError(
+        f"There is no model {name!r}: not a file, a folder, a repository user/name "
+        f"or one that comes with metro ({', '.join(asset_names()) or 'none'})."
+    )
+
+
+def load_folder(
+    folder: Path, *, weights: Path | None = None, repository: str | None = None
+) -> FrozenModel:
+    """Return the model in a released folder, or one of swm's ``save_pretrained``.
+
+    Args:
+        folder: Holds ``config.json`` and one ``.pt`` file.
+        weights: Which ``.pt`` file, if there are several.
+        repository: Where it comes from, if known; tells the benchmark.
+    """
+    family, sizes = read_config(folder / "config.json")
+    weights = weights or _only_weights(folder)
+    tensors = read_weights(weights)
+    network = WorldModelNetwork(sizes)
+    fill(network, tensors, str(weights))
+    return FrozenModel(
+        network,
+        family=family,
+        benchmark=_benchmark(weights, repository or folder.name),
+        notes={"name": repository or folder.name, "source": str(folder)},
+    )
+
+
+def read_weights(path: Path) -> dict[str, Tensor]:
+    """Return the tensors of a ``.pt`` file, without running code from it."""
+    try:
+        contents = torch.load(path, map_location="cpu", weights_only=True)
+    except pickle.UnpicklingError as error:
+        raise ModelError(
+            f"{path} holds more than tensors, or is damaged. A pickled model is read "
+            f"only as *_object.ckpt with trust_pickle=True (--trust-pickle)."
+        ) from error
+    except (RuntimeError, EOFError, OSError, KeyError, ValueError) as error:
+        raise ModelError(
+            f"{path} is truncated or not a file of weights "
+            f"({path.stat().st_size} bytes). Copy or download it again."
+        ) from error
+    tensors = unwrapped(contents) if isinstance(contents, dict) else {}
+    if not tensors or not all(isinstance(value, Tensor) for value in tensors.values()):
+        raise ModelError(f"{path} does not hold a state dict of tensors.")
+    return {name: value for name, value in tensors.items() if isinstance(value, Tensor)}
+
+
+def _load_file(path: Path, trust_pickle: bool) -> FrozenModel:
+    if path.suffix == ".safetensors":
+        return read_model(path)
+    if path.suffix == ".pt":
+        return load_folder(path.parent, weights=path)
+    if path.suffix != ".ckpt":
+        raise ModelError(
+            f"{path} is not a model: metro reads .safetensors, .pt and .ckpt files."
+        )
+    if not trust_pickle:
+        raise ModelError(
+            f"{path} is a pickle, which can run any code when it is read. If you trust "
+            f"where it comes from: trust_pickle=True (--trust-pickle)."
+        )
+    family, sizes, tensors = read_pickle(path)
+    network = WorldModelNetwork(sizes)
+    fill(network, tensors, str(path))
+    return FrozenModel(network, family=family, notes={"name": path.stem})
+
+
+def _only_weights(folder: Path) -> Path:
+    found = sorted(folder.glob("*.pt"))
+    if len(found) != 1:
+        names = ", ".join(file.name for file in found) or "none"
+        raise ModelError(
+            f"{folder} must hold exactly one .pt file, found {names}. "
+            f"Name the file itself."
+        )
+    return found[0]
+
+
+def _benchmark(weights: Path, name: str) -> str | None:
+    """Return the benchmark of released weights: by digest, or by the folder's name."""
+    digest = sha256_of(weights)
+    for repository, (benchmark, prefix) in RELEASED.items():
+        mangled = f"models--{repository.replace('/', '--')}"
+        names = (repository, mangled, repository.split("/")[1])
+        if digest.startswith(prefix) or name in names:
+            return benchmark
+    return None

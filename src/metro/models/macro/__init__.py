@@ -1,0 +1,1 @@
+"""Macro models of the hierarchical baselines."""

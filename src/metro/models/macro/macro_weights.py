@@ -1,0 +1,156 @@
+"""Files of macro models: ours, and released ones with the frozen LeWM inside."""
+
+import json
+import os
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from torch import Tensor
+
+from metro.assets import asset_path, macro_asset_names
+from metro.errors import ModelError
+from metro.models.frozen import FrozenModel
+from metro.models.loading import read_weights
+from metro.models.macro.macro_model import MacroModel
+from metro.models.macro.macro_networks import MacroNetwork
+from metro.models.macro.macro_sizes import PUBLISHED, MacroSizes
+from metro.models.networks import WorldModelNetwork
+from metro.models.presets import PAPER
+from metro.models.weights import fill, read_tensors
+
+FORMAT = 1
+
+_ENTRY = "metro-macro"
+_NOT_OURS = "holds no macro model of metro. Train one: metro train-macro BENCHMARK."
+"""The key of the file's metadata that holds our JSON."""
+
+_LOW = {"low_predictor.": "predictor.", "low_pred_proj.": "pred_proj."}
+"""Parts of the frozen LeWM that a released macro checkpoint renames."""
+
+_HIGH = (
+    "latent_action_encoder.",
+    "macro_to_condition.",
+    "high_predictor.",
+    "high_pred_proj.",
+)
+
+
+def save_macro(model: MacroModel, path: str | Path) -> None:
+    """Write a macro model to one ``.safetensors`` file, whole or not at all."""
+    from safetensors.torch import save
+
+    tensors = {
+        name: tensor.detach().cpu().contiguous()
+        for name, tensor in model.network.state_dict().items()
+    }
+    about = {
+        "format": FORMAT,
+        "encoder_digest": model.encoder_digest,
+        "benchmark": model.benchmark,
+        "sizes": model.network.sizes.to_json(),
+        "notes": model.notes,
+    }
+    unfinished = Path(f"{path}.unfinished")
+    metadata = {_ENTRY: json.dumps(about, sort_keys=True)}
+    unfinished.write_bytes(save(tensors, metadata=metadata))
+    os.replace(unfinished, path)
+
+
+def load_macro(source: str | Path) -> MacroModel:
+    """Return the macro model in a file, or one that comes with metro.
+
+    Args:
+        source: A ``.safetensors`` file that `save_macro` wrote, a released checkpoint
+            (any other ending; the LeWM inside must be the one that plans), or the name
+            of a shipped macro model such as ``macro-lewm-small-tworoom``.
+    """
+    shipped = str(source) in macro_asset_names()
+    path = asset_path(str(source)) if shipped else Path(source)
+    if not path.is_file():
+        known = ", ".join(macro_asset_names()) or "none"
+        raise ModelError(
+            f"There is no macro model {source}: not a file or one that comes with "
+            f"metro ({known}). Train one: metro train-macro BENCHMARK."
+        )
+    if path.suffix != ".safetensors":
+        return load_released_macro(path)[1]
+    about, tensors = read_tensors(path, _ENTRY, _NOT_OURS)
+    if about.get("format") != FORMAT:
+        raise ModelError(
+            f"{path} has macro format {about.get('format')}; this metro reads "
+            f"{FORMAT}. Install the metro-wm that wrote it."
+        )
+    network = MacroNetwork(MacroSizes.from_json(about["sizes"]))
+    fill_macro(network, tensors, str(path))
+    return MacroModel(
+        network,
+        encoder_digest=about["encoder_digest"],
+        benchmark=about["benchmark"],
+        notes=about["notes"],
+    )
+
+
+def load_released_macro(
+    path: str | Path, *, benchmark: str | None = None
+) -> tuple[FrozenModel, MacroModel]:
+    """Return both models of a released checkpoint: 303 and 122 tensors, strictly.
+
+    Args:
+        path: A file of weights as Hi-LeWM saves them, at the published size.
+        benchmark: What it was trained on.
+    """
+    path = Path(path)
+    tensors = read_weights(path)
+    high = {name: one for name, one in tensors.items() if name.startswith(_HIGH)}
+    low = {_low_name(name): one for name, one in tensors.items() if name not in high}
+    action_size = _action_size(high, path)
+    network = WorldModelNetwork(replace(PAPER, action_size=action_size))
+    fill(network, low, str(path))
+    notes = {"name": path.stem, "source": str(path)}
+    frozen = FrozenModel(network, family="lewm", benchmark=benchmark, notes=notes)
+    macro = MacroNetwork(replace(PUBLISHED, action_size=action_size))
+    fill_macro(macro, high, str(path))
+    return frozen, MacroModel(
+        macro,
+        encoder_digest=frozen.digest,
+        benchmark=benchmark,
+        notes={**notes, "name": f"macro-{path.stem}"},
+    )
+
+
+def fill_macro(
+    network: MacroNetwork, tensors: Mapping[str, Tensor], source: str
+) -> None:
+    """Put weights into a network: exactly its tensors, each of its size."""
+    expected = network.state_dict()
+    wrong = sorted(set(expected) ^ set(tensors))
+    if wrong:
+        raise ModelError(
+            f"{source} must hold {len(expected)} tensors of a macro model; {wrong[0]} "
+            f"and {len(wrong) - 1} others are missing or unknown."
+        )
+    for name, tensor in tensors.items():
+        if tensor.shape != expected[name].shape:
+            raise ModelError(
+                f"{source} has {name} of shape {tuple(tensor.shape)}, a macro model of "
+                f"this size has {tuple(expected[name].shape)}."
+            )
+    network.load_state_dict(dict(tensors), strict=True)
+
+
+def _low_name(name: str) -> str:
+    for released, ours in _LOW.items():
+        if name.startswith(released):
+            return ours + name.removeprefix(released)
+    return name
+
+
+def _action_size(high: Mapping[str, Tensor], path: Path) -> int:
+    first = high.get("latent_action_encoder.input_proj.weight")
+    if first is None or first.ndim != 2:
+        raise ModelError(
+            f"{path} holds no macro model: latent_action_encoder.input_proj.weight is "
+            f"missing. Give a checkpoint of Hi-LeWM."
+        )
+    return int(first.shape[1])

@@ -1,0 +1,145 @@
+"""Training windows: five waypoints of an episode, and the actions between them.
+
+Letters: N frames, B windows, n = 4 macro steps, L action blocks of the longest one.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metro.errors import ModelError
+from metro.models.macro.macro_sizes import MAX_BLOCKS, NUM_WAYPOINTS
+from metro.models.presets import ACTION_BLOCK
+from metro.models.sequences import clip_starts
+
+HISTORY_ROWS = 3
+"""Rows before the span; the first waypoint is the last of them."""
+
+WINDOW_ROWS = HISTORY_ROWS + MAX_BLOCKS
+
+WINDOW_FRAMES = (WINDOW_ROWS - 1) * ACTION_BLOCK + 1
+"""Frames of an episode that one window spans: 86. Decision: D19."""
+
+_GAPS = NUM_WAYPOINTS - 1
+
+
+@dataclass(frozen=True, eq=False)
+class Trajectories:
+    """A corpus as macro training needs it.
+
+    Attributes:
+        z: ``[N, D]`` latents of the frozen world model.
+        actions: ``[N, A]`` normalised actions, 0 where none was recorded.
+        lengths: ``[M]`` frames of every episode.
+        origin: Digests of corpus and latents; goes into the model's file.
+    """
+
+    z: NDArray[np.float32]
+    actions: NDArray[np.float32]
+    lengths: NDArray[np.int64]
+    origin: Mapping[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        rows = (len(self.z), len(self.actions), int(np.sum(self.lengths)))
+        if len(set(rows)) > 1:
+            raise ModelError(
+                f"Latents, actions and episodes must have the same rows, got "
+                f"{', '.join(map(str, rows))}. Encode the same corpus."
+            )
+
+    def blocks(self, frames: NDArray[np.int64]) -> NDArray[np.float32]:
+        """Return ``[..., A * 5]``, the five actions from each frame ``[...]`` on."""
+        rows = frames[..., None] + np.arange(ACTION_BLOCK)
+        return self.actions[rows].reshape(*frames.shape, -1)
+
+
+@dataclass(frozen=True)
+class MacroBatch:
+    """B windows: latents ``[B, 5, D]``, blocks ``[B, 4, L, A * 5]``, padding."""
+
+    z: NDArray[np.float32]
+    blocks: NDArray[np.float32]
+    is_padding: NDArray[np.bool_]
+
+
+def sample_waypoints(number: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    """Return ``[B, 5]`` rows of waypoints, sorted, the first at the history's end.
+
+    The span is uniform over 4 to 15 rows. Every gap gets one row, and each row that is
+    left falls into a gap chosen evenly.
+    """
+    spans = rng.integers(_GAPS, MAX_BLOCKS + 1, number)
+    even = np.full(_GAPS, 1 / _GAPS)
+    gaps = 1 + rng.multinomial(spans - _GAPS, even)
+    first = np.full((number, 1), HISTORY_ROWS - 1)
+    return np.concatenate([first, HISTORY_ROWS - 1 + np.cumsum(gaps, axis=1)], axis=1)
+
+
+def gather(
+    source: Trajectories, starts: NDArray[np.int64], waypoints: NDArray[np.int64]
+) -> MacroBatch:
+    """Return the windows that start at these frames, with these waypoints ``[B, 5]``.
+
+    Macro action i has the blocks of rows waypoint i to waypoint i + 1, without the
+    last, padded with 0 on the right.
+    """
+    frames = starts[:, None] + ACTION_BLOCK * waypoints
+    gaps = np.diff(waypoints, axis=1)
+    steps = np.arange(gaps.max())
+    is_padding = steps >= gaps[..., None]
+    wanted = frames[:, :-1, None] + ACTION_BLOCK * np.where(is_padding, 0, steps)
+    blocks = source.blocks(wanted)
+    blocks[is_padding] = 0
+    return MacroBatch(source.z[frames], blocks, is_padding)
+
+
+def window_starts(
+    lengths: NDArray[np.int64], episodes: NDArray[np.int64]
+) -> NDArray[np.int64]:
+    """Return every frame of these episodes at which a whole window is left."""
+    return clip_starts(lengths, episodes, rows=WINDOW_FRAMES)
+
+
+class WindowSampler:
+    """Batches of windows: the same seed and step give the same batch at any time.
+
+    Every epoch visits each window once in an order of its own, with fresh waypoints;
+    the last incomplete batch is dropped.
+    """
+
+    def __init__(
+        self,
+        source: Trajectories,
+        starts: NDArray[np.int64],
+        *,
+        batch_size: int,
+        seed: int,
+    ) -> None:
+        if len(starts) < batch_size:
+            raise ModelError(
+                f"Training needs at least one batch of {batch_size} windows of "
+                f"{WINDOW_FRAMES} frames; the corpus has {len(starts)}. Record more or "
+                f"longer episodes."
+            )
+        self._source, self._starts = source, starts
+        self._batch_size, self._seed = batch_size, seed
+        self._known = (-1, starts)
+
+    @property
+    def steps_per_epoch(self) -> int:
+        """How many batches visit every window once."""
+        return len(self._starts) // self._batch_size
+
+    def batch(self, step: int) -> MacroBatch:
+        """Return the windows of one optimiser step."""
+        epoch, number = divmod(step, self.steps_per_epoch)
+        if self._known[0] != epoch:
+            order = np.random.default_rng([self._seed, 0, epoch])
+            self._known = (epoch, order.permutation(self._starts))
+        first = number * self._batch_size
+        starts = self._known[1][first : first + self._batch_size]
+        rng = np.random.default_rng([self._seed, 1, step])
+        return gather(self._source, starts, sample_waypoints(len(starts), rng))

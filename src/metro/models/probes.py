@@ -1,0 +1,181 @@
+"""What a trained model knows: state probes, prediction against copying, rank."""
+
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metro.core.latents import Latents
+from metro.models.frozen import FrozenModel, check_health
+from metro.models.presets import ACTION_BLOCK
+from metro.models.sequences import Footage, clip_starts
+from metro.saturation import measure_saturation
+
+HORIZONS = (1, 2, 3, 4, 5)
+"""Blocks ahead at which prediction is compared with copying."""
+
+_QUICK_CLIPS = 256
+_QUICK_FRAMES = 1500
+
+
+def prediction_errors(
+    model: FrozenModel,
+    footage: Footage,
+    episodes: NDArray[np.int64],
+    *,
+    horizons: Sequence[int] = HORIZONS,
+    num_clips: int = 1000,
+    seed: int = 0,
+) -> list[dict[str, float]]:
+    """Return the mean squared error after k blocks, beside that of copying z.
+
+    Args:
+        model: Rolled out from one latent, with the recorded actions.
+        footage: The corpus.
+        episodes: Where to draw clips from, best held out.
+        horizons: k, in blocks; those longer than all episodes are left out.
+        num_clips: How many clips to draw.
+        seed: Of the clips.
+    """
+    rng = np.random.default_rng(seed)
+    longest = max(horizons)
+    while longest > 0:
+        starts = clip_starts(footage.lengths, episodes, rows=longest * ACTION_BLOCK + 1)
+        if len(starts):
+            break
+        longest -= 1
+    else:
+        return []
+    starts = np.sort(rng.choice(starts, min(num_clips, len(starts)), replace=False))
+    frames = starts[:, None] + ACTION_BLOCK * np.arange(longest + 1)
+    z = model.encode(footage.pixels[frames.ravel()]).reshape(*frames.shape, -1)
+    rows = starts[:, None] + np.arange(longest * ACTION_BLOCK)
+    blocks = model.normalise(footage.actions[rows]).reshape(len(starts), longest, -1)
+    predicted = model.rollout(z[:, 0], blocks)
+    return [
+        {
+            "blocks": k,
+            "prediction": float(np.square(predicted[:, k - 1] - z[:, k]).mean()),
+            "copy": float(np.square(z[:, 0] - z[:, k]).mean()),
+        }
+        for k in horizons
+        if k <= longest
+    ]
+
+
+def probe_state(
+    z: NDArray[np.float32],
+    states: NDArray[np.float32],
+    is_held_out: NDArray[np.bool_],
+    *,
+    names: Sequence[str],
+) -> dict[str, float]:
+    """Return R² of each state column, read from z by ridge regression.
+
+    Args:
+        z: ``[N, D]`` latents.
+        states: ``[N, K]`` true state of the same frames.
+        is_held_out: ``[N]`` frames to judge on; the others fit the regression.
+        names: K names.
+    """
+    weights = _ridge(z[~is_held_out], states[~is_held_out])
+    predicted = _with_constant(z[is_held_out]) @ weights
+    truth = np.asarray(states[is_held_out], dtype=np.float64)
+    residual = np.square(predicted - truth).mean(axis=0)
+    spread = truth.var(axis=0)
+    scores = 1 - residual / np.where(spread > 0, spread, 1)
+    return {name: float(score) for name, score in zip(names, scores, strict=True)}
+
+
+def quick_check(
+    model: FrozenModel, footage: Footage, held_out: NDArray[np.int64]
+) -> dict[str, Any]:
+    """Return a few figures that take a second: for the log while training."""
+    errors = prediction_errors(
+        model, footage, held_out, horizons=(1, 5), num_clips=_QUICK_CLIPS
+    )
+    figures: dict[str, Any] = {
+        f"{name}_{error['blocks']}": round(error[name], 5)
+        for error in errors
+        for name in ("prediction", "copy")
+    }
+    rows, is_held_out = _draw_rows(footage, held_out, _QUICK_FRAMES)
+    z = model.encode(footage.pixels[rows])
+    figures["effective_rank"] = round(check_health(z).effective_rank, 2)
+    if footage.states is not None:
+        scores = probe_state(
+            z, footage.states[rows], is_held_out, names=footage.state_names
+        )
+        figures["probe"] = {name: round(score, 4) for name, score in scores.items()}
+    return figures
+
+
+def report(
+    model: FrozenModel,
+    footage: Footage,
+    held_out: NDArray[np.int64],
+    *,
+    num_frames: int = 20_000,
+) -> dict[str, Any]:
+    """Return the final figures of a model as JSON values.
+
+    Args:
+        model: The trained model.
+        footage: The corpus it was trained on.
+        held_out: Episodes that it was not trained on.
+        num_frames: How many frames to fit and judge the probes with.
+    """
+    rows, is_held_out = _draw_rows(footage, held_out, num_frames)
+    z = model.encode(footage.pixels[rows])
+    figures: dict[str, Any] = {"health": vars(check_health(z))}
+    if footage.states is not None:
+        figures["probe"] = probe_state(
+            z, footage.states[rows], is_held_out, names=footage.state_names
+        )
+    figures["prediction"] = prediction_errors(model, footage, held_out)
+    latents = _latents(model, footage, held_out[:200])
+    figures["saturation"] = [vars(point) for point in measure_saturation(latents)]
+    return figures
+
+
+def _latents(
+    model: FrozenModel, footage: Footage, episodes: NDArray[np.int64]
+) -> Latents:
+    offsets = footage.offsets
+    return Latents.from_episodes(
+        [
+            model.encode(footage.pixels[offsets[episode] : offsets[episode + 1]])
+            for episode in episodes
+        ]
+    )
+
+
+def _draw_rows(
+    footage: Footage, held_out: NDArray[np.int64], number: int
+) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
+    """Return random rows, a third of them of held-out episodes, and which those are."""
+    rng = np.random.default_rng(0)
+    others = np.setdiff1d(np.arange(len(footage.lengths)), held_out)
+    fit = clip_starts(footage.lengths, others, rows=1)
+    judge = clip_starts(footage.lengths, held_out, rows=1)
+    fit = rng.choice(fit, min(len(fit), number * 2 // 3), replace=False)
+    judge = rng.choice(judge, min(len(judge), number // 3), replace=False)
+    rows = np.concatenate([np.sort(fit), np.sort(judge)])
+    return rows, np.arange(len(rows)) >= len(fit)
+
+
+def _ridge(z: NDArray[Any], states: NDArray[Any]) -> NDArray[np.float64]:
+    """Return ``[D + 1, K]`` weights; the penalty is tiny and relative to z's scale."""
+    rows = _with_constant(z)
+    gram = rows.T @ rows
+    penalty = 1e-6 * np.trace(gram) / len(gram)
+    solved = np.linalg.solve(
+        gram + penalty * np.eye(len(gram)),
+        rows.T @ np.asarray(states, dtype=np.float64),
+    )
+    return np.asarray(solved)
+
+
+def _with_constant(z: NDArray[Any]) -> NDArray[np.float64]:
+    return np.column_stack([np.asarray(z, dtype=np.float64), np.ones(len(z))])

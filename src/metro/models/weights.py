@@ -1,0 +1,131 @@
+"""Our own files: one ``.safetensors`` that holds all it takes to build the model."""
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from metro.errors import ModelError
+from metro.models.frozen import FrozenModel
+from metro.models.key_names import to_installed, to_released
+from metro.models.networks import WorldModelNetwork
+from metro.models.presets import Sizes
+
+FORMAT = 1
+
+_ENTRY = "metro"
+_NOT_OURS = (
+    "holds tensors but no metro model; released weights are folders with config.json "
+    "and weights.pt."
+)
+"""The key of the file's metadata that holds our JSON."""
+
+
+def save_model(model: FrozenModel, path: str | Path) -> None:
+    """Write a model to one ``.safetensors`` file, whole or not at all."""
+    from safetensors.torch import save
+
+    tensors = {
+        name: tensor.detach().cpu().contiguous()
+        for name, tensor in to_released(model.network.state_dict()).items()
+    }
+    unfinished = Path(f"{path}.unfinished")
+    metadata = {_ENTRY: json.dumps(describe(model), sort_keys=True)}
+    unfinished.write_bytes(save(tensors, metadata=metadata))  # readable by all
+    os.replace(unfinished, path)
+
+
+def describe(model: FrozenModel) -> dict[str, Any]:
+    """Return what a model's file says about it, as JSON values."""
+    scaling = None
+    if model.action_mean is not None and model.action_std is not None:
+        scaling = [model.action_mean.tolist(), model.action_std.tolist()]
+    return {
+        "format": FORMAT,
+        "family": model.family,
+        "benchmark": model.benchmark,
+        "rendering": model.rendering,
+        "action_scaling": scaling,
+        "sizes": model.network.sizes.to_json(),
+        "notes": model.notes,
+    }
+
+
+def read_model(path: Path) -> FrozenModel:
+    """Return the model in a ``.safetensors`` file that `save_model` wrote."""
+    description, tensors = read_tensors(path, _ENTRY, _NOT_OURS)
+    if description.get("format") != FORMAT:
+        raise ModelError(
+            f"{path} has model format {description.get('format')}; this metro reads "
+            f"{FORMAT}. Install the metro-wm that wrote it."
+        )
+    network = WorldModelNetwork(Sizes.from_json(description["sizes"]))
+    fill(network, tensors, str(path))
+    return FrozenModel(
+        network,
+        family=description["family"],
+        benchmark=description["benchmark"],
+        rendering=description["rendering"],
+        scaling=description["action_scaling"],
+        notes=description["notes"],
+    )
+
+
+def fill(network: WorldModelNetwork, tensors: dict[str, Tensor], source: str) -> None:
+    """Put weights into a network: exactly its tensors, each of its size.
+
+    Args:
+        network: Its weights are replaced.
+        tensors: Under released or installed names.
+        source: Where they come from, for messages.
+    """
+    expected = network.state_dict()
+    given = to_installed(tensors, expected)
+    missing = sorted(set(to_released(expected)) - set(to_released(given)))
+    unknown = sorted(set(to_released(given)) - set(to_released(expected)))
+    for wrong, what in ((missing, "lacks"), (unknown, "has unknown")):
+        if wrong:
+            raise ModelError(
+                f"{source} {what} {len(wrong)} of {len(expected)} tensors, the first "
+                f"is {wrong[0]}. It does not fit its own configuration."
+            )
+    for name, tensor in given.items():
+        if tensor.shape != expected[name].shape:
+            raise ModelError(
+                f"{source} has {name} of shape {tuple(tensor.shape)}, its "
+                f"configuration asks for {tuple(expected[name].shape)}."
+            )
+    network.load_state_dict(given, strict=True)
+
+
+def read_tensors(
+    path: Path, entry_name: str, otherwise: str
+) -> tuple[dict[str, Any], dict[str, Tensor]]:
+    """Return the description and the tensors of a safetensors file of ours.
+
+    Args:
+        path: The file.
+        entry_name: Of its metadata that holds the description, as JSON.
+        otherwise: What to say of a file without that entry, after its path.
+    """
+    from safetensors import SafetensorError, safe_open
+
+    try:
+        with safe_open(path, framework="pt") as file:
+            entry = (file.metadata() or {}).get(entry_name)
+            tensors = {name: file.get_tensor(name) for name in file.keys()}
+    except SafetensorError as error:
+        raise ModelError(
+            f"{path} is damaged or not a safetensors file ({error}). Copy it again."
+        ) from error
+    if entry is None:
+        raise ModelError(f"{path} {otherwise}")
+    return json.loads(entry), tensors
+
+
+def count_parameters(network: torch.nn.Module) -> int:
+    """Return the number of trainable numbers."""
+    return sum(parameter.numel() for parameter in network.parameters())
