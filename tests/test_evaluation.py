@@ -8,14 +8,6 @@ import pytest
 from metro import MetroPlanner, PricingCurve, build_graph, find_neighbours, find_routes
 from metro.core.latents import Latents
 from metro.errors import BenchmarkError
-from metro.evaluation.floors import RandomActor, ScriptedActor
-from metro.evaluation.guides import (
-    CommittedGuide,
-    FlatGuide,
-    MetroGuide,
-    OracleGuide,
-    WaypointGuide,
-)
 from metro.evaluation.queries import Query, load_queries, sample_queries, save_queries
 from metro.evaluation.records import (
     Setting,
@@ -24,7 +16,15 @@ from metro.evaluation.records import (
     read_rows,
     require_writable,
 )
-from metro.evaluation.runner import Attempt, run_attempts
+from metro.planners.closed_loop import Attempt, run_attempts
+from metro.planners.open_loop import RandomActor, ScriptedActor
+from metro.planners.selectors import (
+    CommittedGuide,
+    FlatGuide,
+    MetroGuide,
+    OracleGuide,
+    WaypointGuide,
+)
 
 
 class Line:

@@ -22,10 +22,10 @@ from torch import Tensor, nn
 
 from metro.bench.report import machine
 from metro.envs.swm_compat import import_swm
-from metro.integrations.acting import ModelActor
-from metro.integrations.cem import CEMSettings
 from metro.models.frozen import FrozenModel
 from metro.models.loading import load_model
+from metro.planners.cem import CEMSettings
+from metro.planners.micro import ModelActor
 from metro.source import commit
 
 TARGET = Path(__file__).parents[1] / "docs" / "planning-speed.json"

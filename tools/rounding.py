@@ -19,8 +19,8 @@ from metro.data.corpus import open_corpus
 from metro.evaluation.benchmark import benchmarks_folder, load_benchmark
 from metro.evaluation.queries import load_queries
 from metro.evaluation.records import Setting
-from metro.integrations.cem import CEM, CEMSettings, make_stream
 from metro.models.loading import load_model
+from metro.planners.cem import CEM, CEMSettings, make_stream
 from metro.source import commit
 
 TARGET = Path(__file__).parents[1] / "docs" / "rounding.json"

@@ -8,7 +8,7 @@ import torch
 
 from metro.envs.swm_compat import import_swm
 from metro.errors import ModelError
-from metro.integrations.cem import CEM, CEMSettings, make_stream
+from metro.planners.cem import CEM, CEMSettings, make_stream
 
 
 class Drifting:

@@ -27,13 +27,13 @@ from metro.evaluation.queries import (
 )
 from metro.evaluation.records import Setting, read_rows
 from metro.integrations import crew
-from metro.integrations.acting import ModelActor
 from metro.integrations.bench import Bench, BenchSource
 from metro.integrations.campaign import run_campaign
-from metro.integrations.cem import CEMSettings
 from metro.integrations.evaluating import as_query_set, describe, evaluate
 from metro.integrations.querying import choose_settings
 from metro.models.loading import load_model
+from metro.planners.cem import CEMSettings
+from metro.planners.micro import ModelActor
 
 FLAT = Setting("flat", 2, None, 20, 7)
 METRO = Setting("metro", 1, 8, 20, 7)

@@ -10,17 +10,17 @@ from numpy.testing import assert_array_equal
 
 from integrations.macro_makers import make_frozen, make_macro
 from metro.errors import BenchmarkError, ModelError
-from metro.integrations.cem import CEM, CEMSettings, make_stream
-from metro.integrations.macro.acting import RecedingActor
-from metro.integrations.macro.bank import Bank, Recorded, build_bank, calibrate_box
-from metro.integrations.macro.guides import HierarchicalGuide, StagedGuide
-from metro.integrations.macro.hierarchy import macro_stream
-from metro.integrations.macro.settings import (
+from metro.planners.cem import CEM, CEMSettings, make_stream
+from metro.planners.hierarchical.bank import Bank, Recorded, build_bank, calibrate_box
+from metro.planners.hierarchical.budgets import (
     HierarchySettings,
     MacroSearch,
     hierarchy_settings,
 )
-from metro.integrations.macro.solver import BankCEM, LatentCEM, MacroPlan
+from metro.planners.hierarchical.hierarchy import macro_stream
+from metro.planners.hierarchical.macro_cem import BankCEM, LatentCEM, MacroPlan
+from metro.planners.hierarchical.macro_selectors import HierarchicalGuide, StagedGuide
+from metro.planners.hierarchical.receding import RecedingActor
 
 SEARCH = MacroSearch(2, 64, 6, 8)
 START, GOAL = np.float32([0.5, -0.5]), np.float32([1.0, 2.0])

@@ -17,18 +17,18 @@ from metro.data.encode import encode_corpus
 from metro.envs import open_world
 from metro.errors import ModelError
 from metro.evaluation.benchmark import load_benchmark
-from metro.evaluation.runner import Attempt, run_attempts
-from metro.integrations.cem import CEMSettings
-from metro.integrations.macro.cost import MacroCost, measure_offline
-from metro.integrations.macro.hierarchy import prepare_hierarchy
-from metro.integrations.macro.settings import (
+from metro.models.loading import load_model
+from metro.models.macro.macro_data import make_trajectories, require_latents_of
+from metro.models.macro.macro_weights import load_macro
+from metro.planners.cem import CEMSettings
+from metro.planners.closed_loop import Attempt, run_attempts
+from metro.planners.hierarchical.budgets import (
     METHODS,
     HierarchySettings,
     MacroSearch,
 )
-from metro.models.loading import load_model
-from metro.models.macro.macro_data import make_trajectories, require_latents_of
-from metro.models.macro.macro_weights import load_macro
+from metro.planners.hierarchical.cost import MacroCost, measure_offline
+from metro.planners.hierarchical.hierarchy import prepare_hierarchy
 
 MODEL = "lewm-small-tworoom"
 

@@ -24,9 +24,9 @@ from metro.envs import open_world
 from metro.envs.swm_compat import import_swm
 from metro.errors import BenchmarkError, ModelError
 from metro.evaluation.benchmark import evaluation_calls, load_benchmark
-from metro.integrations.cem import CEMSettings
-from metro.integrations.policy import MetroPolicy, usual_settings
 from metro.models.loading import load_model
+from metro.planners.cem import CEMSettings
+from metro.planners.policy import MetroPolicy, usual_settings
 
 EPISODES, START, DISTANCE = [1, 4, 6], 5, 20
 

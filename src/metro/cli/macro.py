@@ -48,10 +48,10 @@ def train_macro(
     from metro.data.corpus import open_corpus
     from metro.display import progress_bar
     from metro.evaluation.benchmark import load_benchmark
-    from metro.integrations.macro.cost import measure_offline
     from metro.models.loading import load_model
     from metro.models.macro.macro_config import recipe_for
     from metro.models.macro.macro_train import MacroSource, train_macro_on_corpus
+    from metro.planners.hierarchical.cost import measure_offline
     from metro.storage.readers import read_latents
 
     changes = {} if seed is None else {"seed": seed}

@@ -27,18 +27,18 @@ from metro.evaluation.records import (
     Setting,
 )
 from metro.integrations.action_scaling import learn_missing_scaling
-from metro.integrations.macro.hierarchy import (
-    Hierarchy,
-    prepare_hierarchy,
-    require_macro,
-)
-from metro.integrations.macro.settings import HierarchySettings, hierarchy_settings
 from metro.models.allocator import keep_freed_memory
 from metro.models.devices import choose_device
 from metro.models.frozen import FrozenModel
 from metro.models.loading import load_model
 from metro.models.macro.macro_model import MacroModel
 from metro.models.macro.macro_weights import load_macro
+from metro.planners.hierarchical.budgets import HierarchySettings, hierarchy_settings
+from metro.planners.hierarchical.hierarchy import (
+    Hierarchy,
+    prepare_hierarchy,
+    require_macro,
+)
 from metro.storage.artefacts import load_graph
 from metro.types import Vector, World
 

@@ -12,14 +12,6 @@ from metro.data.collect.spec import library_versions
 from metro.data.corpus import Corpus
 from metro.envs.rendering import find_renderer
 from metro.errors import BenchmarkError
-from metro.evaluation.floors import RandomActor, ScriptedActor, Unseeing
-from metro.evaluation.guides import (
-    CommittedGuide,
-    FlatGuide,
-    MetroGuide,
-    OracleGuide,
-    WaypointGuide,
-)
 from metro.evaluation.queries import Query, QuerySet
 from metro.evaluation.records import (
     HIERARCHICAL_METHODS,
@@ -30,7 +22,9 @@ from metro.evaluation.records import (
     read_rows,
     to_json,
 )
-from metro.evaluation.runner import (
+from metro.integrations.bench import Bench
+from metro.planners.cem import CEMSettings
+from metro.planners.closed_loop import (
     Actor,
     Attempt,
     Guide,
@@ -38,9 +32,15 @@ from metro.evaluation.runner import (
     run_attempts,
     surviving,
 )
-from metro.integrations.acting import ModelActor
-from metro.integrations.bench import Bench
-from metro.integrations.cem import CEMSettings
+from metro.planners.micro import ModelActor
+from metro.planners.open_loop import RandomActor, ScriptedActor, Unseeing
+from metro.planners.selectors import (
+    CommittedGuide,
+    FlatGuide,
+    MetroGuide,
+    OracleGuide,
+    WaypointGuide,
+)
 from metro.source import commit
 from metro.types import World
 

@@ -16,7 +16,7 @@ from metro.evaluation.queries import (
 )
 from metro.evaluation.records import GRAPH_METHODS, HIERARCHICAL_METHODS, Setting
 from metro.integrations.bench import BenchSource
-from metro.integrations.macro.settings import STAGES
+from metro.planners.hierarchical.budgets import STAGES
 from metro.storage.artefacts import load_graph
 from metro.types import Progress, World
 

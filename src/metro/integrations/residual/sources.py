@@ -8,7 +8,6 @@ from metro.errors import BenchmarkError
 from metro.evaluation.queries import QuerySet
 from metro.evaluation.records import GRAPH_METHODS, HIERARCHICAL_METHODS
 from metro.integrations.bench import BenchSource
-from metro.integrations.macro.hierarchy import require_macro
 from metro.integrations.querying import choose_settings, find_queries
 from metro.integrations.residual.searching import LabSource
 from metro.integrations.residual.sub_goals import SubGoals, collect_sub_goals
@@ -21,6 +20,7 @@ from metro.integrations.residual.targets import (
     sub_goal_targets,
 )
 from metro.models.loading import load_model
+from metro.planners.hierarchical.hierarchy import require_macro
 from metro.storage.artefacts import load
 from metro.types import Progress
 

@@ -13,7 +13,6 @@ from numpy.typing import NDArray
 from metro.errors import BenchmarkError, StorageError
 from metro.evaluation.queries import Query, QuerySet
 from metro.evaluation.records import Setting
-from metro.evaluation.runner import Guide, run_attempts
 from metro.integrations.bench import Bench
 from metro.integrations.evaluating import (
     check_queries,
@@ -21,6 +20,7 @@ from metro.integrations.evaluating import (
     make_actor,
     make_attempt,
 )
+from metro.planners.closed_loop import Guide, run_attempts
 from metro.types import Progress, Rows, Vector
 
 _GOAL = "goal"
@@ -30,7 +30,7 @@ _GOAL = "goal"
 class CollectingGuide:
     """Passes on what another guide says, and keeps every new sub-goal.
 
-    Implements `metro.evaluation.runner.Guide`.
+    Implements `metro.planners.closed_loop.Guide`.
     """
 
     def __init__(self, guide: Guide) -> None:

@@ -14,10 +14,10 @@ from metro.data.collect.spec import library_versions
 from metro.data.corpus import Corpus
 from metro.errors import ModelError
 from metro.evaluation.studies.offline_cost import NAME
-from metro.integrations.macro.cost import SAMPLED, measure_offline
 from metro.models.frozen import FrozenModel
 from metro.models.macro.macro_data import require_latents_of
 from metro.models.macro.macro_weights import load_macro
+from metro.planners.hierarchical.cost import SAMPLED, measure_offline
 from metro.source import commit
 
 _CARD = re.compile(

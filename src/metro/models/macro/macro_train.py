@@ -10,7 +10,6 @@ import numpy as np
 from metro.core.latents import Latents
 from metro.data.corpus import Corpus
 from metro.errors import ModelError
-from metro.integrations.macro.cost import MacroCost
 from metro.models.frozen import FrozenModel
 from metro.models.macro.macro_cards import macro_card
 from metro.models.macro.macro_config import MacroRecipe
@@ -25,6 +24,7 @@ from metro.models.macro.macro_training import (
 )
 from metro.models.macro.windows import Trajectories
 from metro.models.sequences import split_episodes
+from metro.planners.hierarchical.cost import MacroCost
 from metro.types import Progress
 
 

@@ -13,9 +13,9 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from metro.errors import ModelError
-from metro.integrations.macro.bank import Bank
-from metro.integrations.macro.settings import RESIDUAL, RESIDUAL_FLOOR, MacroSearch
 from metro.models.macro.macro_model import MacroModel
+from metro.planners.hierarchical.bank import Bank
+from metro.planners.hierarchical.budgets import RESIDUAL, RESIDUAL_FLOOR, MacroSearch
 
 
 @dataclass(frozen=True, eq=False)

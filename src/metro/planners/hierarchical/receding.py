@@ -6,14 +6,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from metro.integrations.cem import CEM, CEMSettings, make_stream
 from metro.models.frozen import FrozenModel
+from metro.planners.cem import CEM, CEMSettings, make_stream
 
 
 class RecedingActor:
     """Encodes frames; plans some blocks, hands out the first, keeps the rest.
 
-    Implements `metro.evaluation.runner.Actor`. The blocks that were not executed are
+    Implements `metro.planners.closed_loop.Actor`. The blocks that were not executed are
     where the query's next search starts. All queries of a batch go in step.
 
     Decision: D23.

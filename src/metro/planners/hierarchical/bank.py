@@ -11,12 +11,12 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from metro.errors import ModelError
-from metro.integrations.macro.settings import BANK_SIZE, BOX_CHUNKS
 from metro.models.frozen import FrozenModel
 from metro.models.macro.macro_metrics import CHUNK_FRAMES
 from metro.models.macro.macro_model import MacroModel
 from metro.models.macro.macro_sizes import CHUNK_BLOCKS
 from metro.models.sequences import clip_starts
+from metro.planners.hierarchical.budgets import BANK_SIZE, BOX_CHUNKS
 
 _LEAST_CHUNKS = 64
 _LIMIT = 3.0

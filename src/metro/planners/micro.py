@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from metro.integrations.cem import CEM, CEMSettings, make_stream
 from metro.models.frozen import FrozenModel
+from metro.planners.cem import CEM, CEMSettings, make_stream
 
 
 class ModelActor:

@@ -2,14 +2,14 @@
 
 import torch
 
-from metro.integrations.macro.solver import MacroPlan, MacroSolver
+from metro.planners.hierarchical.macro_cem import MacroPlan, MacroSolver
 from metro.types import Vector
 
 
 class HierarchicalGuide:
     """Heads for the first predicted latent, and searches anew at every interval.
 
-    Implements `metro.evaluation.runner.Guide`.
+    Implements `metro.planners.closed_loop.Guide`.
 
     Args:
         solver: Of the macro level.
@@ -53,7 +53,7 @@ class HierarchicalGuide:
 class StagedGuide:
     """Searches once; its predicted latents are targets, one after another.
 
-    Implements `metro.evaluation.runner.Guide`. The last target is held to the end: it
+    Implements `metro.planners.closed_loop.Guide`. The last target is held to the end: it
     is a prediction, never the goal itself.
 
     Args:

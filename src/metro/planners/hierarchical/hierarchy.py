@@ -11,14 +11,14 @@ from metro.data.corpus import Corpus
 from metro.data.encode import require_fitting
 from metro.errors import ModelError
 from metro.integrations.action_scaling import raw_actions
-from metro.integrations.cem import make_stream
-from metro.integrations.macro.acting import RecedingActor
-from metro.integrations.macro.bank import Bank, Recorded, build_bank, calibrate_box
-from metro.integrations.macro.guides import HierarchicalGuide, StagedGuide
-from metro.integrations.macro.settings import HierarchySettings
-from metro.integrations.macro.solver import BankCEM, LatentCEM, MacroSolver
 from metro.models.frozen import FrozenModel
 from metro.models.macro.macro_model import MacroModel
+from metro.planners.cem import make_stream
+from metro.planners.hierarchical.bank import Bank, Recorded, build_bank, calibrate_box
+from metro.planners.hierarchical.budgets import HierarchySettings
+from metro.planners.hierarchical.macro_cem import BankCEM, LatentCEM, MacroSolver
+from metro.planners.hierarchical.macro_selectors import HierarchicalGuide, StagedGuide
+from metro.planners.hierarchical.receding import RecedingActor
 from metro.types import Vector
 
 

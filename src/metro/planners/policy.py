@@ -12,12 +12,12 @@ from metro.core.planner import MetroPlanner, SubGoal
 from metro.core.search import find_routes_to_any
 from metro.errors import BenchmarkError
 from metro.evaluation.benchmark import benchmark_names, load_benchmark
-from metro.evaluation.guides import MetroGuide
-from metro.evaluation.runner import Actor, Seconds
-from metro.integrations.acting import ModelActor
-from metro.integrations.cem import CEMSettings
-from metro.integrations.solvers import LatentCost, SolverActor
 from metro.models.frozen import FrozenModel
+from metro.planners.cem import CEMSettings
+from metro.planners.closed_loop import Actor, Seconds
+from metro.planners.micro import ModelActor
+from metro.planners.selectors import MetroGuide
+from metro.planners.swm_solvers import LatentCost, SolverActor
 from metro.types import Vector
 
 Goal = Any

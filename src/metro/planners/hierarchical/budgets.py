@@ -4,8 +4,8 @@ from dataclasses import dataclass
 
 from metro.errors import BenchmarkError
 from metro.evaluation.records import HIERARCHICAL_METHODS
-from metro.integrations.cem import CEMSettings
 from metro.models.macro.macro_sizes import NUM_WAYPOINTS
+from metro.planners.cem import CEMSettings
 
 METHODS = HIERARCHICAL_METHODS
 

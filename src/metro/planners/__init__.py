@@ -1,0 +1,1 @@
+"""Planners: from an observation and a goal to actions."""
