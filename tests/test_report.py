@@ -10,10 +10,10 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+from metro.benchmarks import benchmark_names, load_benchmark
 from metro.cli import app
 from metro.errors import BenchmarkError, MissingExtra
 from metro.evaluation.ablations import ablations
-from metro.evaluation.benchmark import benchmark_names, load_benchmark
 from metro.evaluation.cells import best_cell, first_best_budget, front
 from metro.evaluation.commands import command_of_cell
 from metro.evaluation.comparison import by_task, contenders, differences, lines_of

@@ -17,9 +17,9 @@ from numpy.typing import NDArray
 from routes import BUDGETS, LYING
 
 from metro import PricingCurve, load
+from metro.benchmarks import load_benchmark
 from metro.data.corpus import Corpus, open_corpus
 from metro.envs import open_world
-from metro.evaluation.benchmark import load_benchmark
 from metro.models.loading import load_model
 from metro.source import commit
 

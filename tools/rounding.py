@@ -15,8 +15,8 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from metro.benchmarks import benchmarks_folder, load_benchmark
 from metro.data.corpus import open_corpus
-from metro.evaluation.benchmark import benchmarks_folder, load_benchmark
 from metro.evaluation.queries import load_queries
 from metro.evaluation.records import Setting
 from metro.models.loading import load_model

@@ -17,11 +17,11 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from metro.evaluation.benchmark import benchmarks_folder
+from metro.benchmarks import benchmarks_folder
+from metro.evaluation.context import BenchSource
 from metro.evaluation.queries import QuerySet, load_queries
 from metro.evaluation.records import Setting
-from metro.integrations.bench import BenchSource
-from metro.integrations.evaluating import answer
+from metro.evaluation.run import answer
 from metro.integrations.studies.corpus_size import PartBench, part_of
 from metro.source import commit
 

@@ -3,7 +3,7 @@
 import os
 from dataclasses import dataclass
 
-from metro.integrations.bench import Bench, BenchSource
+from metro.evaluation.context import Bench, BenchSource
 
 
 @dataclass

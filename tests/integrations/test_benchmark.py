@@ -5,16 +5,16 @@ import shutil
 
 import pytest
 
-from metro.data.collect import RECIPES, find_recipe, make_collector
-from metro.errors import BenchmarkError
-from metro.evaluation import benchmark as module
-from metro.evaluation.benchmark import (
+from metro import benchmarks as module
+from metro.benchmarks import (
     benchmark_names,
     benchmarks_folder,
     evaluation_calls,
     load_benchmark,
     read_benchmark,
 )
+from metro.data.collect import RECIPES, find_recipe, make_collector
+from metro.errors import BenchmarkError
 
 NAMES = ["cube", "pusht", "reacher", "tworoom"]
 

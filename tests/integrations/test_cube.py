@@ -4,8 +4,8 @@ import numpy as np
 import pytest
 
 from integrations.world_makers import world_fixture
+from metro.benchmarks import load_benchmark
 from metro.envs import open_world
-from metro.evaluation.benchmark import load_benchmark
 
 world = world_fixture("cube", image_size=32, rendering="fast")
 

@@ -12,12 +12,15 @@ from typer.testing import CliRunner
 
 from integrations.bench_makers import FatalSource
 from metro import PricingCurve, build_graph, find_neighbours, save
+from metro.benchmarks import load_benchmark
 from metro.cli import app
 from metro.data.collect.record import record
 from metro.data.corpus import open_corpus
 from metro.data.encode import encode_corpus
 from metro.errors import BenchmarkError, MetroError, WorldError
-from metro.evaluation.benchmark import load_benchmark
+from metro.evaluation import pool as crew
+from metro.evaluation.context import Bench, BenchSource
+from metro.evaluation.grid import run_campaign
 from metro.evaluation.grouping import make_cells
 from metro.evaluation.queries import (
     Query,
@@ -26,11 +29,8 @@ from metro.evaluation.queries import (
     save_queries,
 )
 from metro.evaluation.records import Setting, read_rows
-from metro.integrations import crew
-from metro.integrations.bench import Bench, BenchSource
-from metro.integrations.campaign import run_campaign
-from metro.integrations.evaluating import as_query_set, describe, evaluate
-from metro.integrations.querying import choose_settings
+from metro.evaluation.run import as_query_set, describe, evaluate
+from metro.evaluation.settings import choose_settings
 from metro.models.loading import load_model
 from metro.planners.cem import CEMSettings
 from metro.planners.micro import ModelActor

@@ -10,13 +10,13 @@ from typer.testing import CliRunner
 
 from integrations.macro_makers import make_macro
 from metro import load
+from metro.benchmarks import load_benchmark
 from metro.cli import app
 from metro.data.collect.record import record
 from metro.data.corpus import open_corpus
 from metro.data.encode import encode_corpus
 from metro.envs import open_world
 from metro.errors import ModelError
-from metro.evaluation.benchmark import load_benchmark
 from metro.models.loading import load_model
 from metro.models.macro.macro_data import make_trajectories, require_latents_of
 from metro.models.macro.macro_weights import load_macro

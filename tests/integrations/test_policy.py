@@ -16,6 +16,7 @@ from metro import (
     find_routes,
     save,
 )
+from metro.benchmarks import evaluation_calls, load_benchmark
 from metro.core.latents import Latents
 from metro.data.collect.record import record
 from metro.data.corpus import open_corpus
@@ -23,7 +24,6 @@ from metro.data.encode import encode_corpus
 from metro.envs import open_world
 from metro.envs.swm_compat import import_swm
 from metro.errors import BenchmarkError, ModelError
-from metro.evaluation.benchmark import evaluation_calls, load_benchmark
 from metro.models.loading import load_model
 from metro.planners.cem import CEMSettings
 from metro.planners.policy import MetroPolicy, usual_settings

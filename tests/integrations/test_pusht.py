@@ -4,11 +4,11 @@ import numpy as np
 import pytest
 
 from integrations.world_makers import world_fixture
+from metro.benchmarks import load_benchmark
 from metro.envs import open_world, pusht
 from metro.envs.make import make_environment
 from metro.envs.resize import shrink
 from metro.envs.variations import quiet_spaces
-from metro.evaluation.benchmark import load_benchmark
 
 world = world_fixture("pusht", image_size=64)
 

@@ -7,6 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
+from metro.benchmarks import load_benchmark
 from metro.envs import rendering
 from metro.envs.rendering import (
     OWN,
@@ -17,7 +18,6 @@ from metro.envs.rendering import (
     probe,
 )
 from metro.errors import WorldError
-from metro.evaluation.benchmark import load_benchmark
 
 VARIABLES = ("MUJOCO_GL", "PYOPENGL_PLATFORM", "SDL_VIDEODRIVER", "DISPLAY")
 

@@ -6,13 +6,13 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+from metro.benchmarks import load_benchmark
 from metro.cli import app
 from metro.data.collect.record import record
 from metro.data.corpus import open_corpus
 from metro.errors import BenchmarkError, ModelError
-from metro.evaluation.benchmark import load_benchmark
+from metro.evaluation.context import BenchSource
 from metro.evaluation.records import read_rows
-from metro.integrations.bench import BenchSource
 from metro.models.devices import choose_device
 from metro.models.loading import load_model
 from metro.models.weights import save_model

@@ -8,6 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 from metro import PricingCurve, build_graph, find_neighbours, save
+from metro.benchmarks import load_benchmark
 from metro.cli import app
 from metro.data.collect.record import record
 from metro.data.corpus import open_corpus
@@ -21,10 +22,9 @@ from metro.errors import (
     ModelError,
     WorldError,
 )
-from metro.evaluation.benchmark import load_benchmark
+from metro.evaluation.context import BenchSource
 from metro.evaluation.queries import Query, QuerySet, save_queries
 from metro.evaluation.records import Setting, read_rows
-from metro.integrations.bench import BenchSource
 from metro.integrations.residual import running
 from metro.integrations.residual.pictures import draw_pictures
 from metro.integrations.residual.running import measure_residuals

@@ -12,17 +12,17 @@ from typer.testing import CliRunner
 
 from metro import PricingCurve, build_graph, find_neighbours, load, save
 from metro.assets import asset_path
+from metro.benchmarks import load_benchmark
 from metro.cli import app
 from metro.data.collect.record import record
 from metro.data.corpus import open_corpus
 from metro.data.encode import encode_corpus
 from metro.errors import BenchmarkError, ModelError
-from metro.evaluation.benchmark import load_benchmark
+from metro.evaluation.context import BenchSource
+from metro.evaluation.grid import run_campaign
 from metro.evaluation.queries import Query, load_queries
 from metro.evaluation.records import Setting, read_rows
 from metro.evaluation.studies.corpus_size import choose_episodes
-from metro.integrations.bench import BenchSource
-from metro.integrations.campaign import run_campaign
 from metro.integrations.studies.corpus_size import PartSource, part_of, run_corpus_size
 from metro.integrations.studies.micro_planner import require_same_encoder
 from metro.integrations.studies.offline_cost import training_cost

@@ -6,10 +6,10 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
+from metro.benchmarks import load_benchmark
 from metro.data.collect import make_collector
 from metro.envs import open_world
 from metro.errors import WorldError
-from metro.evaluation.benchmark import load_benchmark
 
 
 @pytest.fixture(scope="module")

@@ -2,8 +2,8 @@
 
 import pytest
 
+from metro.benchmarks import load_benchmark
 from metro.envs import open_world
-from metro.evaluation.benchmark import load_benchmark
 
 
 def world_fixture(name, **settings):

@@ -68,12 +68,12 @@ def queries(
     there is noted.
     """
     require_worlds("queries")
+    from metro.benchmarks import load_benchmark
     from metro.data.corpus import open_corpus
     from metro.display import progress_bar
     from metro.errors import BenchmarkError
-    from metro.evaluation.benchmark import load_benchmark
     from metro.evaluation.queries import save_queries
-    from metro.integrations.querying import draw_queries
+    from metro.evaluation.settings import draw_queries
 
     if output.exists() and not force:
         raise BenchmarkError(f"{output} is there already. Use --force to replace it.")
@@ -146,10 +146,10 @@ def evaluate(
     """
     require_worlds("evaluate")
     from metro.display import success_bar
+    from metro.evaluation.context import BenchSource
+    from metro.evaluation.grid import run_campaign
     from metro.evaluation.records import HIERARCHICAL_METHODS, summarise
-    from metro.integrations.bench import BenchSource
-    from metro.integrations.campaign import run_campaign
-    from metro.integrations.querying import choose_settings, find_queries
+    from metro.evaluation.settings import choose_settings, find_queries
 
     asked = find_queries(benchmark, goal_distance, query_file, first)
     source = BenchSource(
@@ -237,10 +237,10 @@ def sweep(
     """
     require_worlds("sweep")
     from metro.display import print_table, success_bar
+    from metro.evaluation.context import BenchSource
+    from metro.evaluation.grid import run_campaign
     from metro.evaluation.grids import COLUMNS, best_cells, grid
-    from metro.integrations.bench import BenchSource
-    from metro.integrations.campaign import run_campaign
-    from metro.integrations.querying import find_queries
+    from metro.evaluation.settings import find_queries
 
     settings = grid(
         plan_blocks,

@@ -45,9 +45,9 @@ def train_macro(
     Interrupted, it goes on from its last checkpoint, bit for bit.
     """
     require_worlds("train-macro")
+    from metro.benchmarks import load_benchmark
     from metro.data.corpus import open_corpus
     from metro.display import progress_bar
-    from metro.evaluation.benchmark import load_benchmark
     from metro.models.loading import load_model
     from metro.models.macro.macro_config import recipe_for
     from metro.models.macro.macro_train import MacroSource, train_macro_on_corpus

@@ -50,8 +50,8 @@ def rerun(
     require_worlds("rerun")
     from metro.display import print_table, success_bar
     from metro.evaluation import reproduction
+    from metro.evaluation.context import BenchSource
     from metro.evaluation.outcomes import load_rows
-    from metro.integrations.bench import BenchSource
     from metro.integrations.rerunning import Rerun, rerun
 
     source = BenchSource(

@@ -75,8 +75,8 @@ def residual(
     require_worlds("residual")
     from metro.display import print_table, progress_bar
     from metro.errors import WorldError
+    from metro.evaluation.context import BenchSource
     from metro.evaluation.studies.residual import COLUMNS, summarise_residuals
-    from metro.integrations.bench import BenchSource
     from metro.integrations.residual.pictures import draw_pictures
     from metro.integrations.residual.running import measure_residuals
     from metro.integrations.residual.searching import LabSource

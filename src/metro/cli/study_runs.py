@@ -68,8 +68,8 @@ def corpus_size(
     """
     require_worlds("study corpus-size")
     from metro.display import success_bar
+    from metro.evaluation.settings import choose_settings, find_queries
     from metro.evaluation.studies.corpus_size import SHARES
-    from metro.integrations.querying import choose_settings, find_queries
     from metro.integrations.studies.corpus_size import PartSource, run_corpus_size
 
     asked = find_queries(benchmark, goal_distance, query_file, first)
@@ -132,7 +132,7 @@ def micro_planner(
     """
     require_worlds("study micro-planner")
     from metro.display import success_bar
-    from metro.integrations.querying import choose_settings, find_queries
+    from metro.evaluation.settings import choose_settings, find_queries
     from metro.integrations.studies.micro_planner import (
         ModelSource,
         choose_methods,
@@ -198,9 +198,9 @@ def offline_cost(
     What OUTPUT has already is not measured again.
     """
     require_worlds("study offline-cost")
+    from metro.benchmarks import load_benchmark
     from metro.data.corpus import open_corpus
     from metro.display import spinner
-    from metro.evaluation.benchmark import load_benchmark
     from metro.evaluation.records import append_rows, read_rows
     from metro.evaluation.studies.offline_cost import question_of
     from metro.integrations.studies.offline_cost import (

@@ -51,9 +51,9 @@ def record(
     require_worlds("record")
     import os
 
+    from metro.benchmarks import load_benchmark
     from metro.data.collect.record import record as record_corpus
     from metro.display import progress_bar
-    from metro.evaluation.benchmark import load_benchmark
 
     chosen = load_benchmark(benchmark)
     with progress_bar(f"Recording {benchmark}") as progress:
@@ -122,9 +122,9 @@ def train(
     require_worlds("train")
     from dataclasses import replace
 
+    from metro.benchmarks import load_benchmark
     from metro.data.corpus import open_corpus
     from metro.display import progress_bar
-    from metro.evaluation.benchmark import load_benchmark
     from metro.models.pixel_cache import cache_pixels
     from metro.models.train import train_on_corpus
     from metro.models.train_config import Recipe, paper_recipe

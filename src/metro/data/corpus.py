@@ -14,9 +14,9 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from metro.benchmarks import Benchmark
 from metro.data.formats.sources import Source, open_source
 from metro.errors import CorpusError
-from metro.evaluation.benchmark import Benchmark
 from metro.types import Row
 
 PIXELS = "pixels"

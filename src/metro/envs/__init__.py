@@ -5,10 +5,10 @@ from importlib import import_module
 from typing import cast
 from weakref import WeakSet
 
+from metro.benchmarks import Benchmark
 from metro.envs.make import require_environment
 from metro.envs.rendering import find_renderer
 from metro.errors import WorldError
-from metro.evaluation.benchmark import Benchmark
 from metro.types import World
 
 _CLASSES = {

@@ -14,11 +14,11 @@ import mujoco
 import numpy as np
 from numpy.typing import NDArray
 
+from metro.benchmarks import Benchmark
 from metro.envs.fast_camera import FastCamera
 from metro.envs.make import make_environment
 from metro.envs.mesh_decimation import decimate
 from metro.envs.variations import quiet_spaces
-from metro.evaluation.benchmark import Benchmark
 from metro.types import Image, Row
 
 CAMERA = "front_pixels"

@@ -2,9 +2,9 @@
 
 from typing import Any
 
+from metro.benchmarks import Benchmark
 from metro.envs.swm_compat import import_swm
 from metro.errors import WorldError
-from metro.evaluation.benchmark import Benchmark
 
 
 def make_environment(benchmark: Benchmark) -> Any:

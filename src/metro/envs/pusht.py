@@ -14,10 +14,10 @@ import numpy as np
 from numpy.typing import NDArray
 from pymunk.vec2d import Vec2d
 
+from metro.benchmarks import Benchmark
 from metro.envs.make import make_environment
 from metro.envs.resize import shrink
 from metro.envs.variations import quiet_spaces
-from metro.evaluation.benchmark import Benchmark
 from metro.types import Image, Row
 
 WINDOW = 512

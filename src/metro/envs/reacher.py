@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from metro.benchmarks import Benchmark
 from metro.envs.fast_camera import FastCamera
 from metro.envs.make import make_environment
-from metro.evaluation.benchmark import Benchmark
 from metro.types import Image, Row
 
 

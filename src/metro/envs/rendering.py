@@ -5,8 +5,8 @@ import subprocess
 import sys
 from dataclasses import dataclass
 
+from metro.benchmarks import Benchmark
 from metro.errors import WorldError
-from metro.evaluation.benchmark import Benchmark
 
 _MUJOCO_WORLDS = ("reacher", "cube")
 

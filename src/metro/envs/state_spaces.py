@@ -6,6 +6,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from metro.benchmarks import Benchmark
 from metro.data.corpus import Corpus
 from metro.envs import open_world
 from metro.envs.cube_states import CubeStage
@@ -13,7 +14,6 @@ from metro.envs.pusht_states import PushTStage
 from metro.envs.reacher import Reacher
 from metro.envs.tworoom import TwoRoom
 from metro.errors import BenchmarkError
-from metro.evaluation.benchmark import Benchmark
 from metro.residual import Possible, States, StateSpace
 from metro.types import Image
 

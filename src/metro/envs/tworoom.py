@@ -7,9 +7,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from metro.benchmarks import Benchmark
 from metro.envs.make import make_environment
 from metro.envs.resize import shrink
-from metro.evaluation.benchmark import Benchmark
 from metro.types import Image, Row
 
 _NATIVE = 224

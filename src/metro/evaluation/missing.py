@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from metro.evaluation.benchmark import benchmark_names
+from metro.benchmarks import benchmark_names
 from metro.evaluation.cells import Cell
 from metro.evaluation.document import Block, Table, Text
 from metro.evaluation.outcomes import Task

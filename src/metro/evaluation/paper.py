@@ -6,14 +6,14 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from metro.errors import BenchmarkError
-from metro.evaluation.benchmark import (
+from metro.benchmarks import (
     PAPER_FILE,
     Benchmark,
     benchmark_names,
     benchmarks_folder,
     load_benchmark,
 )
+from metro.errors import BenchmarkError
 
 _NAMES = {
     "benchmark": "benchmark",

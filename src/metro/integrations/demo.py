@@ -6,21 +6,21 @@ from typing import Any
 
 from rich.console import Console
 
+from metro.benchmarks import load_benchmark
 from metro.core.inspect import inspect_graph
 from metro.core.itinerary import plan_journey
 from metro.data.collect.record import record
 from metro.data.corpus import Corpus, open_corpus
 from metro.display import print_inspection, print_journey, progress_bar, scoreboard
 from metro.errors import BenchmarkError
-from metro.evaluation.benchmark import load_benchmark
+from metro.evaluation.context import Bench
 from metro.evaluation.outcomes import PLANNING
+from metro.evaluation.prepare import prepare_graph, prepare_queries
 from metro.evaluation.queries import Query, QuerySet
 from metro.evaluation.records import Setting
+from metro.evaluation.run import Rows, evaluate
 from metro.evaluation.statistics import wilson
-from metro.integrations.bench import Bench
-from metro.integrations.evaluating import Rows, evaluate
 from metro.integrations.films import draw_map, draw_storyboard, write_film
-from metro.integrations.preparing import prepare_graph, prepare_queries
 from metro.integrations.rides import room_of, take_ride
 from metro.models.frozen import FrozenModel
 from metro.models.loading import load_model

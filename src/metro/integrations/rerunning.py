@@ -5,17 +5,17 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 
+from metro.benchmarks import Benchmark, benchmarks_folder, load_benchmark
 from metro.data.corpus import Corpus, open_corpus
 from metro.errors import BenchmarkError
-from metro.evaluation.benchmark import Benchmark, benchmarks_folder, load_benchmark
+from metro.evaluation.context import BenchSource
+from metro.evaluation.grid import run_campaign
 from metro.evaluation.paper import PaperCell, load_paper_cells
+from metro.evaluation.prepare import prepare_graph, prepare_queries
 from metro.evaluation.queries import QuerySet, load_queries
 from metro.evaluation.records import HIERARCHICAL_METHODS, Setting
-from metro.integrations.bench import BenchSource
-from metro.integrations.campaign import run_campaign
-from metro.integrations.evaluating import Progress
-from metro.integrations.preparing import prepare_graph, prepare_queries
-from metro.integrations.querying import MICRO_BLOCKS
+from metro.evaluation.run import Progress
+from metro.evaluation.settings import MICRO_BLOCKS
 from metro.models.loading import load_model
 
 _COUNT, _DRAW_SEED = 50, 0

@@ -2,12 +2,12 @@
 
 import numpy as np
 
+from metro.benchmarks import load_benchmark
 from metro.envs import open_world
-from metro.evaluation.benchmark import load_benchmark
+from metro.evaluation.context import Bench
 from metro.evaluation.queries import Query
 from metro.evaluation.records import Setting
-from metro.integrations.bench import Bench
-from metro.integrations.evaluating import plan_one
+from metro.evaluation.run import plan_one
 from metro.integrations.films import Ride
 from metro.types import Image, Row
 

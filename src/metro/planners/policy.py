@@ -7,11 +7,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from metro.benchmarks import benchmark_names, load_benchmark
 from metro.core.graph import FrameGraph
 from metro.core.planner import MetroPlanner, SubGoal
 from metro.core.search import find_routes_to_any
 from metro.errors import BenchmarkError
-from metro.evaluation.benchmark import benchmark_names, load_benchmark
 from metro.models.frozen import FrozenModel
 from metro.planners.cem import CEMSettings
 from metro.planners.closed_loop import Actor, Seconds

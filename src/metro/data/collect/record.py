@@ -9,6 +9,7 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
+from metro.benchmarks import Benchmark
 from metro.data.collect.episode import Episode, load_episode
 from metro.data.collect.hdf5_writer import SETTINGS, write_corpus
 from metro.data.collect.spec import Plan
@@ -20,7 +21,6 @@ from metro.data.collect.workers import (
 from metro.envs.cpu_determinism import is_common
 from metro.envs.rendering import Renderer, find_renderer
 from metro.errors import BenchmarkError, StorageError
-from metro.evaluation.benchmark import Benchmark
 from metro.storage.atomic import sync
 from metro.types import Progress
 

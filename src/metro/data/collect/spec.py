@@ -4,10 +4,10 @@ import json
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 
+from metro.benchmarks import Benchmark
 from metro.data.collect import find_recipe
 from metro.envs import check_drawing
 from metro.errors import BenchmarkError
-from metro.evaluation.benchmark import Benchmark
 from metro.version import __version__
 
 _LIBRARIES = ("stable-worldmodel", "torch", "mujoco", "dm-control", "ogbench", "pymunk")

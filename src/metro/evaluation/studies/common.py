@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
+from metro.benchmarks import PAPER_FILE, benchmarks_folder
 from metro.errors import BenchmarkError
-from metro.evaluation.benchmark import PAPER_FILE, benchmarks_folder
 from metro.evaluation.cells import Cell
 from metro.evaluation.comparison import Difference, Line, difference
 from metro.evaluation.document import Block, Text

@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
+from metro.benchmarks import load_benchmark
 from metro.core.planner import MetroPlanner
 from metro.data.corpus import open_corpus
 from metro.envs.resize import shrink
 from metro.envs.state_spaces import OpenStage
 from metro.errors import BenchmarkError
-from metro.evaluation.benchmark import load_benchmark
+from metro.evaluation.context import BenchSource
 from metro.evaluation.queries import Query
-from metro.integrations.bench import BenchSource
 from metro.integrations.residual.searching import LabSource
 from metro.integrations.residual.sources import Asked, find_sub_goals
 from metro.integrations.residual.targets import CONTROLS

@@ -10,13 +10,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from metro.benchmarks import load_benchmark
 from metro.core.gaps import squared_gaps
 from metro.core.latents import Latents
 from metro.data.corpus import Corpus, open_corpus
 from metro.data.encode import require_fitting
 from metro.envs.state_spaces import OpenStage
 from metro.errors import BenchmarkError, LatentsError
-from metro.evaluation.benchmark import load_benchmark
 from metro.integrations.residual.targets import digest_of
 from metro.models.frozen import FrozenModel
 from metro.models.loading import load_model

@@ -5,10 +5,10 @@ from pathlib import Path
 
 from metro.core.latents import Latents
 from metro.errors import BenchmarkError
+from metro.evaluation.context import BenchSource
 from metro.evaluation.queries import QuerySet
 from metro.evaluation.records import GRAPH_METHODS, HIERARCHICAL_METHODS
-from metro.integrations.bench import BenchSource
-from metro.integrations.querying import choose_settings, find_queries
+from metro.evaluation.settings import choose_settings, find_queries
 from metro.integrations.residual.searching import LabSource
 from metro.integrations.residual.sub_goals import SubGoals, collect_sub_goals
 from metro.integrations.residual.targets import (

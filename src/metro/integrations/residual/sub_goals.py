@@ -11,10 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metro.errors import BenchmarkError, StorageError
+from metro.evaluation.context import Bench
 from metro.evaluation.queries import Query, QuerySet
 from metro.evaluation.records import Setting
-from metro.integrations.bench import Bench
-from metro.integrations.evaluating import (
+from metro.evaluation.run import (
     check_queries,
     describe,
     make_actor,

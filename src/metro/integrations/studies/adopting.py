@@ -4,6 +4,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
+from metro.evaluation.context import BenchSource
 from metro.evaluation.queries import QuerySet
 from metro.evaluation.records import (
     Setting,
@@ -12,8 +13,7 @@ from metro.evaluation.records import (
     read_rows,
     to_json,
 )
-from metro.integrations.bench import BenchSource
-from metro.integrations.evaluating import describe
+from metro.evaluation.run import describe
 
 
 def adopt_rows(

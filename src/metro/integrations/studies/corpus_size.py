@@ -12,12 +12,12 @@ from metro.core.graph import FrameGraph, build_graph
 from metro.core.neighbours import find_neighbours
 from metro.core.pricing import PricingCurve
 from metro.errors import BenchmarkError
+from metro.evaluation.context import Bench, BenchSource
+from metro.evaluation.grid import run_campaign
 from metro.evaluation.queries import Query, QuerySet
 from metro.evaluation.records import Setting
+from metro.evaluation.run import Progress, Rows
 from metro.evaluation.studies.corpus_size import choose_episodes
-from metro.integrations.bench import Bench, BenchSource
-from metro.integrations.campaign import run_campaign
-from metro.integrations.evaluating import Progress, Rows
 from metro.integrations.studies.adopting import adopt_rows
 from metro.types import Vector
 

@@ -8,12 +8,12 @@ from typing import Any
 import torch
 
 from metro.errors import BenchmarkError, ModelError
+from metro.evaluation.context import Bench, BenchSource
+from metro.evaluation.grid import run_campaign
 from metro.evaluation.queries import QuerySet
 from metro.evaluation.records import Setting, read_rows
+from metro.evaluation.run import Rows
 from metro.evaluation.studies.micro_planner import BASE, FINE_TUNED, METHODS
-from metro.integrations.bench import Bench, BenchSource
-from metro.integrations.campaign import run_campaign
-from metro.integrations.evaluating import Rows
 from metro.integrations.studies.adopting import adopt_rows
 from metro.models.frozen import FrozenModel
 from metro.models.loading import load_model

@@ -7,7 +7,7 @@ import numpy as np
 from metro.core.latents import Latents
 from metro.data.corpus import Corpus
 from metro.errors import ModelError
-from metro.integrations.action_scaling import learn_missing_scaling, raw_actions
+from metro.evaluation.action_stats import learn_missing_scaling, raw_actions
 from metro.models.frozen import FrozenModel
 from metro.models.macro.windows import Trajectories
 

@@ -9,6 +9,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from metro.benchmarks import Benchmark, load_benchmark
 from metro.core.graph import FrameGraph, build_graph
 from metro.core.landmarks import Landmarks, choose_landmarks
 from metro.core.planner import MetroPlanner
@@ -18,7 +19,7 @@ from metro.data.corpus import Corpus, open_corpus
 from metro.data.encode import require_fitting
 from metro.envs import open_world
 from metro.errors import BenchmarkError
-from metro.evaluation.benchmark import Benchmark, load_benchmark
+from metro.evaluation.action_stats import learn_missing_scaling
 from metro.evaluation.queries import Query, QuerySet
 from metro.evaluation.records import (
     GRAPH_METHODS,
@@ -26,7 +27,6 @@ from metro.evaluation.records import (
     MODEL_METHODS,
     Setting,
 )
-from metro.integrations.action_scaling import learn_missing_scaling
 from metro.models.allocator import keep_freed_memory
 from metro.models.devices import choose_device
 from metro.models.frozen import FrozenModel

@@ -4,10 +4,11 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from metro.benchmarks import Benchmark, benchmarks_folder, load_benchmark
 from metro.data.corpus import Corpus
 from metro.envs import open_world
 from metro.errors import BenchmarkError
-from metro.evaluation.benchmark import Benchmark, benchmarks_folder, load_benchmark
+from metro.evaluation.context import BenchSource
 from metro.evaluation.queries import (
     Query,
     QuerySet,
@@ -15,7 +16,6 @@ from metro.evaluation.queries import (
     sample_queries,
 )
 from metro.evaluation.records import GRAPH_METHODS, HIERARCHICAL_METHODS, Setting
-from metro.integrations.bench import BenchSource
 from metro.planners.hierarchical.budgets import STAGES
 from metro.storage.artefacts import load_graph
 from metro.types import Progress, World

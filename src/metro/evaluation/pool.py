@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from metro.errors import WorldError
+from metro.evaluation.context import Bench, BenchSource
 from metro.evaluation.queries import Query
 from metro.evaluation.records import Setting
-from metro.integrations.bench import Bench, BenchSource
-from metro.integrations.evaluating import Rows, answer, lost_rows
+from metro.evaluation.run import Rows, answer, lost_rows
 
 _bench: Bench | None = None
 """What a worker process has open."""

@@ -5,6 +5,8 @@ from pathlib import Path
 from typing import Any
 
 from metro.errors import BenchmarkError
+from metro.evaluation.context import BenchSource
+from metro.evaluation.pool import Task, carry_out
 from metro.evaluation.queries import QuerySet
 from metro.evaluation.records import (
     Setting,
@@ -14,9 +16,7 @@ from metro.evaluation.records import (
     require_writable,
     to_json,
 )
-from metro.integrations.bench import BenchSource
-from metro.integrations.crew import Task, carry_out
-from metro.integrations.evaluating import (
+from metro.evaluation.run import (
     Progress,
     Rows,
     answer,

@@ -12,6 +12,7 @@ from metro.data.collect.spec import library_versions
 from metro.data.corpus import Corpus
 from metro.envs.rendering import find_renderer
 from metro.errors import BenchmarkError
+from metro.evaluation.context import Bench
 from metro.evaluation.queries import Query, QuerySet
 from metro.evaluation.records import (
     HIERARCHICAL_METHODS,
@@ -22,7 +23,6 @@ from metro.evaluation.records import (
     read_rows,
     to_json,
 )
-from metro.integrations.bench import Bench
 from metro.planners.cem import CEMSettings
 from metro.planners.closed_loop import (
     Actor,
