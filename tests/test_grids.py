@@ -4,8 +4,8 @@ import re
 
 import pytest
 
+from metro.analysis.grid_tables import best_cells, grid, parse_numbers
 from metro.errors import BenchmarkError
-from metro.evaluation.grids import best_cells, grid, parse_numbers
 from metro.evaluation.records import Setting
 
 

@@ -10,24 +10,24 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
+from metro.analysis.commands import command_of_cell
+from metro.analysis.comparison import by_task, contenders, differences, lines_of
+from metro.analysis.config_results import best_cell, first_best_budget, front
+from metro.analysis.episode_results import load_rows
+from metro.analysis.grouping import make_cells
+from metro.analysis.paper import load_paper_cells, read_paper_cells
+from metro.analysis.reproduce import reproduce
 from metro.benchmarks import benchmark_names, load_benchmark
 from metro.cli import app
 from metro.errors import BenchmarkError, MissingExtra
 from metro.evaluation.ablations import ablations
-from metro.evaluation.cells import best_cell, first_best_budget, front
-from metro.evaluation.commands import command_of_cell
-from metro.evaluation.comparison import by_task, contenders, differences, lines_of
 from metro.evaluation.document import Heading, Picture, Table, Text
-from metro.evaluation.grouping import make_cells
 from metro.evaluation.headlines import headline_rows
 from metro.evaluation.key_figures import key_figures
 from metro.evaluation.material import Material, gather
-from metro.evaluation.outcomes import load_rows
 from metro.evaluation.overview import overview
-from metro.evaluation.paper import load_paper_cells, read_paper_cells
 from metro.evaluation.prose import prose_to_html, sections
 from metro.evaluation.report import results_markdown, titles_of, write_report
-from metro.evaluation.reproduction import reproduce
 from metro.evaluation.studies import registry
 from metro.evaluation.studies.study import Section, Study
 from metro.evaluation.tables import arrival_of, by_tag

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from metro.evaluation.statistics import (
+from metro.analysis.statistics import (
     arrival_ratio,
     bootstrap_difference,
     discordant,

@@ -10,7 +10,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from metro.evaluation.statistics import wilson
+from metro.analysis.statistics import wilson
 
 ROOT = Path(__file__).parents[1]
 ASSETS = ROOT / "src" / "metro" / "assets"

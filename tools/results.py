@@ -4,12 +4,12 @@ import re
 from functools import cache
 from pathlib import Path
 
-from metro.evaluation.comparison import by_task
+from metro.analysis.comparison import by_task
+from metro.analysis.grouping import make_cells
+from metro.analysis.paper import load_paper_cells
 from metro.evaluation.document import Table, to_markdown
-from metro.evaluation.grouping import make_cells
 from metro.evaluation.material import Material, gather
 from metro.evaluation.overview import overview
-from metro.evaluation.paper import load_paper_cells
 from metro.evaluation.report import results_markdown
 from metro.evaluation.tables import NOT_RUN
 

@@ -12,6 +12,7 @@ from typer.testing import CliRunner
 
 from integrations.bench_makers import FatalSource
 from metro import PricingCurve, build_graph, find_neighbours, save
+from metro.analysis.grouping import make_cells
 from metro.benchmarks import load_benchmark
 from metro.cli import app
 from metro.data.collect.record import record
@@ -21,7 +22,6 @@ from metro.errors import BenchmarkError, MetroError, WorldError
 from metro.evaluation import pool as crew
 from metro.evaluation.context import Bench, BenchSource
 from metro.evaluation.grid import run_campaign
-from metro.evaluation.grouping import make_cells
 from metro.evaluation.queries import (
     Query,
     load_queries,

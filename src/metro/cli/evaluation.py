@@ -236,10 +236,10 @@ def sweep(
     the same command goes on.
     """
     require_worlds("sweep")
+    from metro.analysis.grid_tables import COLUMNS, best_cells, grid
     from metro.display import print_table, success_bar
     from metro.evaluation.context import BenchSource
     from metro.evaluation.grid import run_campaign
-    from metro.evaluation.grids import COLUMNS, best_cells, grid
     from metro.evaluation.settings import find_queries
 
     settings = grid(

@@ -55,9 +55,9 @@ def reproduce(rows: RowFiles, as_json: AsJson = False) -> None:
     At the paper's h, H and T where it was run, else the best of our cells at the same
     d and T, else the command that would run it.
     """
+    from metro.analysis import reproduce as reproduction
+    from metro.analysis.episode_results import load_rows
     from metro.display import print_table
-    from metro.evaluation import reproduction
-    from metro.evaluation.outcomes import load_rows
 
     checks = reproduction.reproduce(load_rows(rows))
     if as_json:

@@ -48,10 +48,10 @@ def rerun(
     on.
     """
     require_worlds("rerun")
+    from metro.analysis import reproduce as reproduction
+    from metro.analysis.episode_results import load_rows
     from metro.display import print_table, success_bar
-    from metro.evaluation import reproduction
     from metro.evaluation.context import BenchSource
-    from metro.evaluation.outcomes import load_rows
     from metro.integrations.rerunning import Rerun, rerun
 
     source = BenchSource(

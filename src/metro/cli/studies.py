@@ -126,7 +126,7 @@ def oracle(rows: RowFiles, as_json: AsJson = False) -> None:
 
 
 def _show_evaluation(name: str, files: Sequence[Path], as_json: bool) -> None:
-    from metro.evaluation.outcomes import load_rows
+    from metro.analysis.episode_results import load_rows
 
     show_study(name, load_rows(files), as_json)
 

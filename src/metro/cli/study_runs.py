@@ -226,6 +226,6 @@ def offline_cost(
 
 
 def _rows(files: Sequence[Path] | None) -> list[Any]:
-    from metro.evaluation.outcomes import load_rows
+    from metro.analysis.episode_results import load_rows
 
     return load_rows(files or [])

@@ -2,16 +2,16 @@
 
 from collections.abc import Mapping, Sequence
 
-from metro.evaluation.cells import Cell
-from metro.evaluation.comparison import (
+from metro.analysis.comparison import (
     METRO,
     Line,
     contenders,
     difference,
     lines_of,
 )
+from metro.analysis.config_results import Cell
+from metro.analysis.episode_results import Task
 from metro.evaluation.document import Block, Table, Text
-from metro.evaluation.outcomes import Task
 
 _LEFT_OUT = {
     "committed": "no re-entry: the first route is followed to its end",

@@ -3,15 +3,15 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from metro.evaluation.comparison import (
+from metro.analysis.comparison import (
     Line,
     by_task,
     contenders,
     lines_of,
     paper_of,
 )
-from metro.evaluation.grouping import make_cells
-from metro.evaluation.paper import PaperCell, load_paper_cells
+from metro.analysis.grouping import make_cells
+from metro.analysis.paper import PaperCell, load_paper_cells
 
 
 def headline_rows(rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:

@@ -2,8 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from metro.evaluation.cells import Cell
-from metro.evaluation.comparison import (
+from metro.analysis.comparison import (
     FLAT_BEST,
     METRO,
     Difference,
@@ -12,8 +11,9 @@ from metro.evaluation.comparison import (
     difference,
     lines_of,
 )
+from metro.analysis.config_results import Cell
+from metro.analysis.episode_results import Task
 from metro.evaluation.document import Figure, Figures
-from metro.evaluation.outcomes import Task
 
 
 def key_figures(tasks: Mapping[Task, Sequence[Cell]], num_rows: int) -> Figures:

@@ -6,8 +6,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from metro.analysis.episode_results import load_rows
 from metro.errors import BenchmarkError
-from metro.evaluation.outcomes import load_rows
 
 Rows = Sequence[Mapping[str, Any]]
 PREFACE, STUDIES, PICTURES, CAPTIONS = (

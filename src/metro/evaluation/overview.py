@@ -2,8 +2,7 @@
 
 from collections.abc import Mapping, Sequence
 
-from metro.evaluation.cells import Cell, fullest
-from metro.evaluation.comparison import (
+from metro.analysis.comparison import (
     FLAT_BEST,
     FLAT_PAPER,
     METRO,
@@ -12,9 +11,10 @@ from metro.evaluation.comparison import (
     difference,
     lines_of,
 )
+from metro.analysis.config_results import Cell, fullest
+from metro.analysis.episode_results import Task
+from metro.analysis.paper import PaperCell
 from metro.evaluation.document import Table
-from metro.evaluation.outcomes import Task
-from metro.evaluation.paper import PaperCell
 from metro.evaluation.records import HIERARCHICAL_METHODS
 from metro.evaluation.tables import NOT_RUN, paper_figure
 

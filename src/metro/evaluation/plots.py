@@ -7,9 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from metro.errors import MissingExtra
-from metro.evaluation.cells import WITHOUT_PLANS, Cell, front
-from metro.evaluation.comparison import (
+from metro.analysis.comparison import (
     FLAT_BEST,
     FLAT_PAPER,
     METRO,
@@ -20,7 +18,9 @@ from metro.evaluation.comparison import (
     lines_of,
     longest,
 )
-from metro.evaluation.statistics import wilson
+from metro.analysis.config_results import WITHOUT_PLANS, Cell, front
+from metro.analysis.statistics import wilson
+from metro.errors import MissingExtra
 
 COLOURS = (
     *("#0072b2", "#d55e00", "#e69f00", "#009e73", "#cc79a7", "#56b4e9"),

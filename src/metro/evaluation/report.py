@@ -6,14 +6,17 @@ from dataclasses import replace
 from importlib.resources import files
 from pathlib import Path
 
-from metro.errors import BenchmarkError
-from metro.evaluation.ablations import ablations
-from metro.evaluation.cells import Cell, fullest
-from metro.evaluation.commands import command_of_cell
-from metro.evaluation.comparison import (
+from metro.analysis.commands import command_of_cell
+from metro.analysis.comparison import (
     ORDER,
     by_task,
 )
+from metro.analysis.config_results import Cell, fullest
+from metro.analysis.episode_results import Task
+from metro.analysis.grouping import make_cells
+from metro.analysis.paper import PaperCell, load_paper_cells
+from metro.errors import BenchmarkError
+from metro.evaluation.ablations import ablations
 from metro.evaluation.document import (
     Block,
     Command,
@@ -24,13 +27,10 @@ from metro.evaluation.document import (
     Text,
     to_markdown,
 )
-from metro.evaluation.grouping import make_cells
 from metro.evaluation.key_figures import key_figures
 from metro.evaluation.material import Material, Shown
 from metro.evaluation.missing import missing
-from metro.evaluation.outcomes import Task
 from metro.evaluation.overview import overview
-from metro.evaluation.paper import PaperCell, load_paper_cells
 from metro.evaluation.prose import sections
 from metro.evaluation.studies.study import Section
 from metro.evaluation.study_sections import study_part

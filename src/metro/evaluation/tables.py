@@ -4,8 +4,7 @@ from collections.abc import Iterable, Sequence
 
 import numpy as np
 
-from metro.evaluation.cells import Cell, front
-from metro.evaluation.comparison import (
+from metro.analysis.comparison import (
     FLAT_BEST,
     METRO,
     Line,
@@ -16,10 +15,11 @@ from metro.evaluation.comparison import (
     longest,
     paper_of,
 )
+from metro.analysis.config_results import Cell, front
+from metro.analysis.episode_results import PHASES, PLANNING, UNKNOWN, Task
+from metro.analysis.paper import PaperCell
+from metro.analysis.statistics import arrival_ratio, wilson
 from metro.evaluation.document import Table
-from metro.evaluation.outcomes import PHASES, PLANNING, UNKNOWN, Task
-from metro.evaluation.paper import PaperCell
-from metro.evaluation.statistics import arrival_ratio, wilson
 
 NOT_RUN = "not run"
 _NONE = "-"

@@ -6,6 +6,8 @@ from typing import Any
 
 from rich.console import Console
 
+from metro.analysis.episode_results import PLANNING
+from metro.analysis.statistics import wilson
 from metro.benchmarks import load_benchmark
 from metro.core.inspect import inspect_graph
 from metro.core.itinerary import plan_journey
@@ -14,12 +16,10 @@ from metro.data.corpus import Corpus, open_corpus
 from metro.display import print_inspection, print_journey, progress_bar, scoreboard
 from metro.errors import BenchmarkError
 from metro.evaluation.context import Bench
-from metro.evaluation.outcomes import PLANNING
 from metro.evaluation.prepare import prepare_graph, prepare_queries
 from metro.evaluation.queries import Query, QuerySet
 from metro.evaluation.records import Setting
 from metro.evaluation.run import Rows, evaluate
-from metro.evaluation.statistics import wilson
 from metro.integrations.films import draw_map, draw_storyboard, write_film
 from metro.integrations.rides import room_of, take_ride
 from metro.models.frozen import FrozenModel

@@ -5,12 +5,12 @@ from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
 
+from metro.analysis.paper import PaperCell, load_paper_cells
 from metro.benchmarks import Benchmark, benchmarks_folder, load_benchmark
 from metro.data.corpus import Corpus, open_corpus
 from metro.errors import BenchmarkError
 from metro.evaluation.context import BenchSource
 from metro.evaluation.grid import run_campaign
-from metro.evaluation.paper import PaperCell, load_paper_cells
 from metro.evaluation.prepare import prepare_graph, prepare_queries
 from metro.evaluation.queries import QuerySet, load_queries
 from metro.evaluation.records import HIERARCHICAL_METHODS, Setting

@@ -6,12 +6,12 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
+from metro.analysis.comparison import Difference, Line, difference
+from metro.analysis.config_results import Cell
+from metro.analysis.episode_results import UNKNOWN
 from metro.benchmarks import PAPER_FILE, benchmarks_folder
 from metro.errors import BenchmarkError
-from metro.evaluation.cells import Cell
-from metro.evaluation.comparison import Difference, Line, difference
 from metro.evaluation.document import Block, Text
-from metro.evaluation.outcomes import UNKNOWN
 from metro.evaluation.studies.study import Row
 from metro.evaluation.tables import p_value_text, percent
 

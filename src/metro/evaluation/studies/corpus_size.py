@@ -6,11 +6,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from metro.analysis.comparison import Line
+from metro.analysis.config_results import Cell
+from metro.analysis.grouping import make_cells
 from metro.errors import BenchmarkError
-from metro.evaluation.cells import Cell
-from metro.evaluation.comparison import Line
 from metro.evaluation.document import Picture, Table, Text
-from metro.evaluation.grouping import make_cells
 from metro.evaluation.studies.common import (
     NONE,
     commits_of,

@@ -2,12 +2,12 @@
 
 from collections.abc import Iterable, Sequence
 
-from metro.evaluation.cells import Cell, best_cell
-from metro.evaluation.comparison import METRO, Line, by_task, paper_of
+from metro.analysis.comparison import METRO, Line, by_task, paper_of
+from metro.analysis.config_results import Cell, best_cell
+from metro.analysis.episode_results import Task
+from metro.analysis.grouping import make_cells
+from metro.analysis.paper import PaperCell, load_paper_cells
 from metro.evaluation.document import Block, Table, Text
-from metro.evaluation.grouping import make_cells
-from metro.evaluation.outcomes import Task
-from metro.evaluation.paper import PaperCell, load_paper_cells
 from metro.evaluation.studies.common import (
     NONE,
     PAIR_HEADER,

@@ -3,10 +3,10 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from metro.evaluation.cells import Cell
-from metro.evaluation.comparison import ORDER
+from metro.analysis.comparison import ORDER
+from metro.analysis.config_results import Cell
+from metro.analysis.grouping import make_cells
 from metro.evaluation.document import Block, Table, Text
-from metro.evaluation.grouping import make_cells
 from metro.evaluation.studies.common import (
     PAIR_HEADER,
     Pair,

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from metro.analysis.episode_results import PLANNING
 from metro.errors import BenchmarkError
-from metro.evaluation.outcomes import PLANNING
 from metro.evaluation.records import GRAPH_METHODS, Setting
 
 _BLOCK = 5

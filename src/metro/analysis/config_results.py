@@ -8,9 +8,9 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
+from metro.analysis.episode_results import PHASES, PLANNING, Outcome, Task
+from metro.analysis.statistics import non_dominated, success_curve
 from metro.errors import BenchmarkError
-from metro.evaluation.outcomes import PHASES, PLANNING, Outcome, Task
-from metro.evaluation.statistics import non_dominated, success_curve
 
 ACTION_BLOCK = 5
 """a, frames of an action block, in every benchmark of the paper."""

@@ -4,10 +4,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from metro.evaluation.cells import Cell, best_cell
-from metro.evaluation.comparison import Line, by_task
-from metro.evaluation.grouping import make_cells
-from metro.evaluation.paper import PaperCell, load_paper_cells
+from metro.analysis.comparison import Line, by_task
+from metro.analysis.config_results import Cell, best_cell
+from metro.analysis.grouping import make_cells
+from metro.analysis.paper import PaperCell, load_paper_cells
 from metro.evaluation.records import HIERARCHICAL_METHODS
 from metro.evaluation.tables import NOT_RUN, paper_percent, percent
 

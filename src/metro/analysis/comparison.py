@@ -5,10 +5,15 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from metro.evaluation.cells import ACTION_BLOCK, Cell, best_cell, first_best_budget
-from metro.evaluation.outcomes import Task
-from metro.evaluation.paper import PaperCell
-from metro.evaluation.statistics import (
+from metro.analysis.config_results import (
+    ACTION_BLOCK,
+    Cell,
+    best_cell,
+    first_best_budget,
+)
+from metro.analysis.episode_results import Task
+from metro.analysis.paper import PaperCell
+from metro.analysis.statistics import (
     Interval,
     bootstrap_difference,
     discordant,

@@ -4,9 +4,9 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
+from metro.analysis.config_results import Cell
+from metro.analysis.episode_results import Outcome, read_outcomes
 from metro.errors import BenchmarkError
-from metro.evaluation.cells import Cell
-from metro.evaluation.outcomes import Outcome, read_outcomes
 from metro.evaluation.queries import Query
 
 

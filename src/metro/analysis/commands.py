@@ -1,7 +1,7 @@
 """What a user types to run a cell again."""
 
-from metro.evaluation.cells import Cell
-from metro.evaluation.outcomes import UNKNOWN
+from metro.analysis.config_results import Cell
+from metro.analysis.episode_results import UNKNOWN
 from metro.evaluation.records import GRAPH_METHODS, HIERARCHICAL_METHODS, MODEL_METHODS
 
 

@@ -1,0 +1,1 @@
+"""From result rows to numbers: statistics, comparisons, the paper's tables."""
