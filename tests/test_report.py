@@ -20,18 +20,18 @@ from metro.analysis.reproduce import reproduce
 from metro.benchmarks import benchmark_names, load_benchmark
 from metro.cli import app
 from metro.errors import BenchmarkError, MissingExtra
-from metro.evaluation.ablations import ablations
-from metro.evaluation.document import Heading, Picture, Table, Text
-from metro.evaluation.headlines import headline_rows
-from metro.evaluation.key_figures import key_figures
-from metro.evaluation.material import Material, gather
-from metro.evaluation.overview import overview
-from metro.evaluation.prose import prose_to_html, sections
-from metro.evaluation.report import results_markdown, titles_of, write_report
 from metro.evaluation.studies import registry
 from metro.evaluation.studies.study import Section, Study
-from metro.evaluation.tables import arrival_of, by_tag
-from metro.evaluation.web_page import to_html
+from metro.report.ablations import ablations
+from metro.report.build import results_markdown, titles_of, write_report
+from metro.report.document import Heading, Picture, Table, Text
+from metro.report.headline_metrics import key_figures
+from metro.report.html import to_html
+from metro.report.inputs import Material, gather
+from metro.report.markdown_html import prose_to_html, sections
+from metro.report.overview import overview
+from metro.report.summary import headline_rows
+from metro.report.tables import arrival_of, by_tag
 
 
 def row(query=0, seed=7, frames=None, method="flat", **changed):
@@ -320,7 +320,7 @@ def test_corpora_of_two_sizes_are_told_apart():
 def test_a_method_looks_the_same_in_every_plot():
     """Whatever else is drawn; its options share its colour, in dashes."""
     pytest.importorskip("matplotlib")
-    from metro.evaluation.plots import _PLACES, COLOURS, _look
+    from metro.report.plots import _PLACES, COLOURS, _look
 
     looks = [_look(name)["color"] for name in _PLACES]
     assert len(set(looks)) == len(_PLACES) <= len(COLOURS)

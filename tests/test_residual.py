@@ -4,13 +4,13 @@ import numpy as np
 import pytest
 
 from metro.errors import BenchmarkError, LatentsError, WorldError
-from metro.evaluation.document import Table, Text
 from metro.evaluation.studies.registry import STUDIES
 from metro.evaluation.studies.residual import (
     RESIDUAL,
     render_residual,
     summarise_residuals,
 )
+from metro.report.document import Table, Text
 from metro.residual import (
     BUDGETS,
     Budget,

@@ -15,13 +15,13 @@ from typer.testing import CliRunner
 from metro import Latents, save
 from metro.cli import app
 from metro.errors import BenchmarkError, LatentsError, MetroError
-from metro.evaluation.document import Table, Text
 from metro.evaluation.records import read_rows
 from metro.evaluation.studies import corpus_size, micro_planner, offline_cost
 from metro.evaluation.studies import saturation as saturating
 from metro.evaluation.studies.corpus_size import choose_episodes
 from metro.evaluation.studies.duels import render_oracle, render_re_entry
 from metro.evaluation.studies.registry import STUDIES, find_study
+from metro.report.document import Table, Text
 from test_report import runs
 
 MADE = {

@@ -7,11 +7,11 @@ from pathlib import Path
 from metro.analysis.comparison import by_task
 from metro.analysis.grouping import make_cells
 from metro.analysis.paper import load_paper_cells
-from metro.evaluation.document import Table, to_markdown
-from metro.evaluation.material import Material, gather
-from metro.evaluation.overview import overview
-from metro.evaluation.report import results_markdown
-from metro.evaluation.tables import NOT_RUN
+from metro.report.build import results_markdown
+from metro.report.document import Table, to_markdown
+from metro.report.inputs import Material, gather
+from metro.report.overview import overview
+from metro.report.tables import NOT_RUN
 
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "docs" / "results"

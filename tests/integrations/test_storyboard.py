@@ -14,7 +14,7 @@ from metro.cli import app
 from metro.core.itinerary import LegKind, plan_journey
 from metro.data.corpus import open_corpus
 from metro.errors import CorpusError, GraphError, StorageError
-from metro.integrations.shots import choose_shots, require_recording
+from metro.report.drawing.keyframes import choose_shots, require_recording
 
 START, GOAL = 100, 1500
 SIZE, SIDE = 8, 112

@@ -9,7 +9,7 @@ from metro.analysis.config_results import Cell, best_cell
 from metro.analysis.grouping import make_cells
 from metro.analysis.paper import PaperCell, load_paper_cells
 from metro.evaluation.records import HIERARCHICAL_METHODS
-from metro.evaluation.tables import NOT_RUN, paper_percent, percent
+from metro.report.tables import NOT_RUN, paper_percent, percent
 
 HEADER = (
     *("benchmark", "model", "method", "d", "h", "H", "T"),

@@ -120,7 +120,7 @@ def route(
     if (storyboard is None) != (corpus is None):
         raise typer.BadParameter("--storyboard and --corpus go together.")
     if storyboard is not None:
-        from metro.integrations.storyboard import require_place, write_storyboard
+        from metro.report.drawing.storyboard import require_place, write_storyboard
 
         require_place(storyboard, force=force)
     network = load_graph(graph, verify=verify)

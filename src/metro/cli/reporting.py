@@ -32,9 +32,9 @@ def report(
     The paper's figures stand beside ours; what was not run is said, with the command
     that runs it. Without ROWS, in a clone of metro-wm, it is the page of that.
     """
-    from metro.evaluation.headlines import headline_rows
-    from metro.evaluation.material import gather
-    from metro.evaluation.report import write_report
+    from metro.report.build import write_report
+    from metro.report.inputs import gather
+    from metro.report.summary import headline_rows
 
     found = gather(rows or [Path("docs/results")])
     written = write_report(found, output)

@@ -133,8 +133,8 @@ def _show_evaluation(name: str, files: Sequence[Path], as_json: bool) -> None:
 
 def show_study(name: str, rows: Sequence[Any], as_json: bool) -> None:
     """Print a study's tables, without its plots."""
-    from metro.evaluation.document import Picture, Table, to_markdown
     from metro.evaluation.studies.registry import find_study
+    from metro.report.document import Picture, Table, to_markdown
 
     blocks = find_study(name).render(rows).blocks
     if as_json:

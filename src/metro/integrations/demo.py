@@ -20,10 +20,10 @@ from metro.evaluation.prepare import prepare_graph, prepare_queries
 from metro.evaluation.queries import Query, QuerySet
 from metro.evaluation.records import Setting
 from metro.evaluation.run import Rows, evaluate
-from metro.integrations.films import draw_map, draw_storyboard, write_film
-from metro.integrations.rides import room_of, take_ride
 from metro.models.frozen import FrozenModel
 from metro.models.loading import load_model
+from metro.report.drawing.replays import room_of, take_ride
+from metro.report.drawing.video import draw_map, draw_storyboard, write_film
 
 _DISTANCE = 75
 _QUERIES = 20

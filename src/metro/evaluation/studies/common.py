@@ -11,9 +11,9 @@ from metro.analysis.config_results import Cell
 from metro.analysis.episode_results import UNKNOWN
 from metro.benchmarks import PAPER_FILE, benchmarks_folder
 from metro.errors import BenchmarkError
-from metro.evaluation.document import Block, Text
 from metro.evaluation.studies.study import Row
-from metro.evaluation.tables import p_value_text, percent
+from metro.report.document import Block, Text
+from metro.report.tables import p_value_text, percent
 
 Read = TypeVar("Read")
 NONE = "-"

@@ -10,7 +10,6 @@ from metro.analysis.comparison import Line
 from metro.analysis.config_results import Cell
 from metro.analysis.grouping import make_cells
 from metro.errors import BenchmarkError
-from metro.evaluation.document import Picture, Table, Text
 from metro.evaluation.studies.common import (
     NONE,
     commits_of,
@@ -19,7 +18,8 @@ from metro.evaluation.studies.common import (
     read_each,
 )
 from metro.evaluation.studies.study import Row, Section, Study
-from metro.evaluation.tables import percent
+from metro.report.document import Picture, Table, Text
+from metro.report.tables import percent
 
 NAME = "corpus-size"
 SHARES = (1.0, 3.0, 10.0, 100.0)
@@ -115,7 +115,7 @@ def render(rows: Sequence[Row]) -> Section:
 
 def draw(cells: Sequence[tuple[Part, Cell]]) -> bytes:
     """Return success against share as a PNG file, with Wilson's intervals."""
-    from metro.evaluation.plots import COLOURS, pyplot, to_png
+    from metro.report.plots import COLOURS, pyplot, to_png
 
     figure, axes = pyplot().subplots(figsize=(6.4, 4.4), layout="constrained")
     curves: dict[str, list[tuple[float, Line]]] = {}

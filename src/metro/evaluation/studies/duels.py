@@ -7,7 +7,6 @@ from metro.analysis.config_results import Cell, best_cell
 from metro.analysis.episode_results import Task
 from metro.analysis.grouping import make_cells
 from metro.analysis.paper import PaperCell, load_paper_cells
-from metro.evaluation.document import Block, Table, Text
 from metro.evaluation.studies.common import (
     NONE,
     PAIR_HEADER,
@@ -17,7 +16,8 @@ from metro.evaluation.studies.common import (
     pair_up,
 )
 from metro.evaluation.studies.study import Row, Section, Study
-from metro.evaluation.tables import NOT_RUN, arrival_of, paper_figure, paper_percent
+from metro.report.document import Block, Table, Text
+from metro.report.tables import NOT_RUN, arrival_of, paper_figure, paper_percent
 
 _PAIRED = (
     "Both methods on the same queries and seeds, within the longest T that both had "

@@ -6,7 +6,6 @@ from typing import Any
 from metro.analysis.comparison import ORDER
 from metro.analysis.config_results import Cell
 from metro.analysis.grouping import make_cells
-from metro.evaluation.document import Block, Table, Text
 from metro.evaluation.studies.common import (
     PAIR_HEADER,
     Pair,
@@ -17,6 +16,7 @@ from metro.evaluation.studies.common import (
     read_each,
 )
 from metro.evaluation.studies.study import Row, Section, Study
+from metro.report.document import Block, Table, Text
 
 NAME = "micro-planner"
 METHODS = ("flat", "metro", "oracle")

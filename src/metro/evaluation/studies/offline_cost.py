@@ -4,7 +4,6 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from metro.evaluation.document import Table, Text
 from metro.evaluation.studies.common import (
     NONE,
     commits_of,
@@ -13,6 +12,7 @@ from metro.evaluation.studies.common import (
     require_once,
 )
 from metro.evaluation.studies.study import Row, Section, Study
+from metro.report.document import Table, Text
 
 NAME = "offline-cost"
 

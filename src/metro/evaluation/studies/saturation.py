@@ -8,7 +8,6 @@ import numpy as np
 
 from metro.core.latents import Latents
 from metro.errors import LatentsError
-from metro.evaluation.document import Picture, Table, Text
 from metro.evaluation.studies.common import (
     NONE,
     commits_of,
@@ -17,6 +16,7 @@ from metro.evaluation.studies.common import (
     require_once,
 )
 from metro.evaluation.studies.study import Row, Section, Study
+from metro.report.document import Picture, Table, Text
 from metro.saturation import Saturation, measure_saturation
 from metro.source import commit
 from metro.version import __version__
@@ -152,7 +152,7 @@ def render(rows: Sequence[Row]) -> Section:
 
 def draw(curves: Sequence[Curve]) -> bytes:
     """Return the curves as a PNG file, a panel for each benchmark."""
-    from metro.evaluation.plots import COLOURS, pyplot, to_png
+    from metro.report.plots import COLOURS, pyplot, to_png
 
     names = sorted({curve.benchmark for curve in curves})
     figure, panels = pyplot().subplots(

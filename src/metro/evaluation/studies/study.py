@@ -5,8 +5,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from metro.evaluation.document import Block
 from metro.evaluation.records import read_rows
+from metro.report.document import Block
 
 Row = Mapping[str, Any]
 

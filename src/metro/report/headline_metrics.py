@@ -13,7 +13,7 @@ from metro.analysis.comparison import (
 )
 from metro.analysis.config_results import Cell
 from metro.analysis.episode_results import Task
-from metro.evaluation.document import Figure, Figures
+from metro.report.document import Figure, Figures
 
 
 def key_figures(tasks: Mapping[Task, Sequence[Cell]], num_rows: int) -> Figures:

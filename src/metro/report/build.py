@@ -16,8 +16,9 @@ from metro.analysis.episode_results import Task
 from metro.analysis.grouping import make_cells
 from metro.analysis.paper import PaperCell, load_paper_cells
 from metro.errors import BenchmarkError
-from metro.evaluation.ablations import ablations
-from metro.evaluation.document import (
+from metro.evaluation.studies.study import Section
+from metro.report.ablations import ablations
+from metro.report.document import (
     Block,
     Command,
     Fold,
@@ -27,14 +28,14 @@ from metro.evaluation.document import (
     Text,
     to_markdown,
 )
-from metro.evaluation.key_figures import key_figures
-from metro.evaluation.material import Material, Shown
-from metro.evaluation.missing import missing
-from metro.evaluation.overview import overview
-from metro.evaluation.prose import sections
-from metro.evaluation.studies.study import Section
-from metro.evaluation.study_sections import study_part
-from metro.evaluation.tables import (
+from metro.report.headline_metrics import key_figures
+from metro.report.html import to_html
+from metro.report.inputs import Material, Shown
+from metro.report.markdown_html import sections
+from metro.report.missing import missing
+from metro.report.overview import overview
+from metro.report.study_sections import study_part
+from metro.report.tables import (
     NOT_RUN,
     arrivals,
     by_tag,
@@ -44,7 +45,6 @@ from metro.evaluation.tables import (
     source_of,
     times,
 )
-from metro.evaluation.web_page import to_html
 
 _TITLE = "Results of metro-wm"
 _LEAD = (
@@ -103,7 +103,7 @@ def write_report(material: Material, folder: Path) -> list[Path]:
     """
     if folder.exists() and not folder.is_dir():
         raise BenchmarkError(f"{folder} is a file. Give a folder for the report.")
-    from metro.evaluation.plots import draw_curves, draw_fronts
+    from metro.report.plots import draw_curves, draw_fronts
 
     cells = make_cells(material.rows)
     plots: dict[Task, list[Picture]] = {}

@@ -11,7 +11,7 @@ from metro.analysis.comparison import (
 )
 from metro.analysis.config_results import Cell
 from metro.analysis.episode_results import Task
-from metro.evaluation.document import Block, Table, Text
+from metro.report.document import Block, Table, Text
 
 _LEFT_OUT = {
     "committed": "no re-entry: the first route is followed to its end",

@@ -8,7 +8,7 @@ from metro.evaluation.context import Bench
 from metro.evaluation.queries import Query
 from metro.evaluation.records import Setting
 from metro.evaluation.run import plan_one
-from metro.integrations.films import Ride
+from metro.report.drawing.video import Ride
 from metro.types import Image, Row
 
 _PLACES = {"tworoom": "proprio"}

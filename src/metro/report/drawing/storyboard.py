@@ -11,8 +11,8 @@ from metro.core.itinerary import Leg, LegKind
 from metro.core.latents import Latents
 from metro.data.corpus import Corpus, open_corpus
 from metro.errors import StorageError
-from metro.integrations.pens import Ink, Pen, colour_of, large
-from metro.integrations.shots import Shot, choose_shots, require_recording
+from metro.report.drawing.canvas import Ink, Pen, colour_of, large
+from metro.report.drawing.keyframes import Shot, choose_shots, require_recording
 
 _COLUMNS = 6
 _MARGIN = 20

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from metro.analysis.config_results import Cell
 from metro.analysis.episode_results import Task
 from metro.benchmarks import benchmark_names
-from metro.evaluation.document import Block, Table, Text
+from metro.report.document import Block, Table, Text
 
 FULL_RUNS = 150
 """Runs of a method on a task: 50 queries x 3 planner seeds."""

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from html import escape
 from importlib.resources import files
 
-from metro.evaluation.document import (
+from metro.report.document import (
     Block,
     Command,
     Figures,
@@ -17,7 +17,7 @@ from metro.evaluation.document import (
     Table,
     Text,
 )
-from metro.evaluation.prose import prose_to_html
+from metro.report.markdown_html import prose_to_html
 
 _DEEPEST_LISTED = 3
 # Folded parts are part of what is printed.

@@ -19,7 +19,7 @@ from metro.analysis.config_results import Cell, front
 from metro.analysis.episode_results import PHASES, PLANNING, UNKNOWN, Task
 from metro.analysis.paper import PaperCell
 from metro.analysis.statistics import arrival_ratio, wilson
-from metro.evaluation.document import Table
+from metro.report.document import Table
 
 NOT_RUN = "not run"
 _NONE = "-"

@@ -14,9 +14,9 @@ from metro.analysis.comparison import (
 from metro.analysis.config_results import Cell, fullest
 from metro.analysis.episode_results import Task
 from metro.analysis.paper import PaperCell
-from metro.evaluation.document import Table
 from metro.evaluation.records import HIERARCHICAL_METHODS
-from metro.evaluation.tables import NOT_RUN, paper_figure
+from metro.report.document import Table
+from metro.report.tables import NOT_RUN, paper_figure
 
 _FEWEST_PAIRS = 10
 """Below it a bootstrap tells nothing: no interval is printed."""

@@ -1,0 +1,1 @@
+"""From numbers to pages: tables, plots, HTML, drawings."""

@@ -1,0 +1,1 @@
+"""Storyboards and videos of routes and rollouts."""
