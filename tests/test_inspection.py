@@ -8,7 +8,7 @@ from corpora import random_case
 import metro
 from metro.core.inspect import inspect_graph
 from metro.errors import LatentsError
-from metro.saturation import measure_saturation
+from metro.studies.saturation.measure import measure_saturation
 from metro.synthetic import make_latents, make_states
 
 

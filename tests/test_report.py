@@ -20,8 +20,6 @@ from metro.analysis.reproduce import reproduce
 from metro.benchmarks import benchmark_names, load_benchmark
 from metro.cli import app
 from metro.errors import BenchmarkError, MissingExtra
-from metro.evaluation.studies import registry
-from metro.evaluation.studies.study import Section, Study
 from metro.report.ablations import ablations
 from metro.report.build import results_markdown, titles_of, write_report
 from metro.report.document import Heading, Picture, Table, Text
@@ -32,6 +30,8 @@ from metro.report.markdown_html import prose_to_html, sections
 from metro.report.overview import overview
 from metro.report.summary import headline_rows
 from metro.report.tables import arrival_of, by_tag
+from metro.studies import registry
+from metro.studies.study import Section, Study
 
 
 def row(query=0, seed=7, frames=None, method="flat", **changed):

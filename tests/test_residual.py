@@ -4,20 +4,20 @@ import numpy as np
 import pytest
 
 from metro.errors import BenchmarkError, LatentsError, WorldError
-from metro.evaluation.studies.registry import STUDIES
-from metro.evaluation.studies.residual import (
-    RESIDUAL,
-    render_residual,
-    summarise_residuals,
-)
 from metro.report.document import Table, Text
-from metro.residual import (
+from metro.studies.registry import STUDIES
+from metro.studies.residual.search import (
     BUDGETS,
     Budget,
     Starts,
     StateSpace,
     find_budget,
     search_states,
+)
+from metro.studies.residual.section import (
+    RESIDUAL,
+    render_residual,
+    summarise_residuals,
 )
 
 SMALL, LARGE = Budget(2, 15, 96), Budget(4, 25, 96)

@@ -16,12 +16,14 @@ from metro import Latents, save
 from metro.cli import app
 from metro.errors import BenchmarkError, LatentsError, MetroError
 from metro.evaluation.records import read_rows
-from metro.evaluation.studies import corpus_size, micro_planner, offline_cost
-from metro.evaluation.studies import saturation as saturating
-from metro.evaluation.studies.corpus_size import choose_episodes
-from metro.evaluation.studies.duels import render_oracle, render_re_entry
-from metro.evaluation.studies.registry import STUDIES, find_study
 from metro.report.document import Table, Text
+from metro.studies.corpus_size import section as corpus_size
+from metro.studies.corpus_size.section import choose_episodes
+from metro.studies.micro_planner import section as micro_planner
+from metro.studies.offline_cost import section as offline_cost
+from metro.studies.paired import render_oracle, render_re_entry
+from metro.studies.registry import STUDIES, find_study
+from metro.studies.saturation import section as saturating
 from test_report import runs
 
 MADE = {

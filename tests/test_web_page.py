@@ -5,11 +5,11 @@ from pathlib import Path
 import pytest
 from browser import Browser, find_browser
 
-from metro.evaluation.studies import registry
-from metro.evaluation.studies.study import Section, Study
 from metro.report.build import write_report
 from metro.report.document import Picture, Table, Text
 from metro.report.inputs import Material, gather
+from metro.studies import registry
+from metro.studies.study import Section, Study
 
 RESULTS = Path(__file__).parents[1] / "docs" / "results"
 LOOKS = [(1280, False), (1280, True), (390, False), (390, True)]

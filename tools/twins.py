@@ -22,8 +22,8 @@ from metro.evaluation.context import BenchSource
 from metro.evaluation.queries import QuerySet, load_queries
 from metro.evaluation.records import Setting
 from metro.evaluation.run import answer
-from metro.integrations.studies.corpus_size import PartBench, part_of
 from metro.source import commit
+from metro.studies.corpus_size.run import PartBench, part_of
 
 TARGET = Path(__file__).parents[1] / "docs" / "twins.json"
 CORPUS, MODEL = "pusht-replayed", "lewm-small-state-pusht"

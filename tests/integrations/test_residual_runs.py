@@ -25,21 +25,21 @@ from metro.errors import (
 from metro.evaluation.context import BenchSource
 from metro.evaluation.queries import Query, QuerySet, save_queries
 from metro.evaluation.records import Setting, read_rows
-from metro.integrations.residual import running
-from metro.integrations.residual.pictures import draw_pictures
-from metro.integrations.residual.running import measure_residuals
-from metro.integrations.residual.searching import Lab, LabSource
-from metro.integrations.residual.sources import Asked, find_targets
-from metro.integrations.residual.sub_goals import collect_sub_goals, load_sub_goals
-from metro.integrations.residual.targets import (
+from metro.models.loading import load_model
+from metro.storage.artefacts import load
+from metro.studies.residual import run as running
+from metro.studies.residual.figure import draw_pictures
+from metro.studies.residual.measure import Lab, LabSource
+from metro.studies.residual.run import measure_residuals
+from metro.studies.residual.search import BUDGETS, Budget
+from metro.studies.residual.sources import Asked, find_targets
+from metro.studies.residual.sub_goals import collect_sub_goals, load_sub_goals
+from metro.studies.residual.targets import (
     Targets,
     random_targets,
     recorded_targets,
     sub_goal_targets,
 )
-from metro.models.loading import load_model
-from metro.residual import BUDGETS, Budget
-from metro.storage.artefacts import load
 
 QUICK = {"small": Budget(2, 8, 64), "large": Budget(3, 10, 64)}
 

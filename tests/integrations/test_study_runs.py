@@ -22,12 +22,12 @@ from metro.evaluation.context import BenchSource
 from metro.evaluation.grid import run_campaign
 from metro.evaluation.queries import Query, load_queries
 from metro.evaluation.records import Setting, read_rows
-from metro.evaluation.studies.corpus_size import choose_episodes
-from metro.integrations.studies.corpus_size import PartSource, part_of, run_corpus_size
-from metro.integrations.studies.micro_planner import require_same_encoder
-from metro.integrations.studies.offline_cost import training_cost
 from metro.models.loading import load_model
 from metro.models.weights import save_model
+from metro.studies.corpus_size.run import PartSource, part_of, run_corpus_size
+from metro.studies.corpus_size.section import choose_episodes
+from metro.studies.micro_planner.run import require_same_encoder
+from metro.studies.offline_cost.run import training_cost
 
 MODEL = "lewm-small-tworoom"
 METRO = Setting("metro", 1, 8, 15, 7)

@@ -52,7 +52,7 @@ def rerun(
     from metro.analysis.episode_results import load_rows
     from metro.display import print_table, success_bar
     from metro.evaluation.context import BenchSource
-    from metro.integrations.rerunning import Rerun, rerun
+    from metro.studies.rerun import Rerun, rerun
 
     source = BenchSource(
         *(benchmark, corpus, model),

@@ -76,11 +76,11 @@ def residual(
     from metro.display import print_table, progress_bar
     from metro.errors import WorldError
     from metro.evaluation.context import BenchSource
-    from metro.evaluation.studies.residual import COLUMNS, summarise_residuals
-    from metro.integrations.residual.pictures import draw_pictures
-    from metro.integrations.residual.running import measure_residuals
-    from metro.integrations.residual.searching import LabSource
-    from metro.integrations.residual.sources import Asked, find_targets
+    from metro.studies.residual.figure import draw_pictures
+    from metro.studies.residual.measure import LabSource
+    from metro.studies.residual.run import measure_residuals
+    from metro.studies.residual.section import COLUMNS, summarise_residuals
+    from metro.studies.residual.sources import Asked, find_targets
 
     bench = BenchSource(benchmark, corpus, model, graph, macro)
     source = LabSource(benchmark, corpus, model, latents)

@@ -22,7 +22,7 @@ class Studies(TyperGroup):
         found = super().get_command(ctx, cmd_name)
         if found is None:
             from metro.errors import BenchmarkError
-            from metro.evaluation.studies.registry import find_study
+            from metro.studies.registry import find_study
 
             known = find_study(cmd_name)
             raise BenchmarkError(f"{known.name} is run by itself: {known.command}")
@@ -47,8 +47,8 @@ def studies(
         return
     from metro.display import print_table
     from metro.errors import BenchmarkError
-    from metro.evaluation.studies.registry import STUDIES
-    from metro.evaluation.studies.study import count_rows
+    from metro.studies.registry import STUDIES
+    from metro.studies.study import count_rows
 
     if results != RESULTS and not results.is_dir():
         raise BenchmarkError(f"There is no folder {results}. Give one with rows.")
@@ -86,13 +86,13 @@ def saturation(
     from metro.display import progress_bar
     from metro.errors import BenchmarkError
     from metro.evaluation.records import append_rows, read_rows
-    from metro.evaluation.studies.saturation import (
+    from metro.storage.readers import read_latents
+    from metro.studies.saturation.section import (
         SATURATION,
         describe_latents,
         measure_row,
         question_of,
     )
-    from metro.storage.readers import read_latents
 
     if num_samples < 1 or seed < 0:
         raise BenchmarkError(
@@ -133,8 +133,8 @@ def _show_evaluation(name: str, files: Sequence[Path], as_json: bool) -> None:
 
 def show_study(name: str, rows: Sequence[Any], as_json: bool) -> None:
     """Print a study's tables, without its plots."""
-    from metro.evaluation.studies.registry import find_study
     from metro.report.document import Picture, Table, to_markdown
+    from metro.studies.registry import find_study
 
     blocks = find_study(name).render(rows).blocks
     if as_json:

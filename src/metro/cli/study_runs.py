@@ -69,8 +69,8 @@ def corpus_size(
     require_worlds("study corpus-size")
     from metro.display import success_bar
     from metro.evaluation.settings import choose_settings, find_queries
-    from metro.evaluation.studies.corpus_size import SHARES
-    from metro.integrations.studies.corpus_size import PartSource, run_corpus_size
+    from metro.studies.corpus_size.run import PartSource, run_corpus_size
+    from metro.studies.corpus_size.section import SHARES
 
     asked = find_queries(benchmark, goal_distance, query_file, first)
     sources = [
@@ -133,7 +133,7 @@ def micro_planner(
     require_worlds("study micro-planner")
     from metro.display import success_bar
     from metro.evaluation.settings import choose_settings, find_queries
-    from metro.integrations.studies.micro_planner import (
+    from metro.studies.micro_planner.run import (
         ModelSource,
         choose_methods,
         run_micro_planner,
@@ -202,14 +202,14 @@ def offline_cost(
     from metro.data.corpus import open_corpus
     from metro.display import spinner
     from metro.evaluation.records import append_rows, read_rows
-    from metro.evaluation.studies.offline_cost import question_of
-    from metro.integrations.studies.offline_cost import (
+    from metro.models.loading import load_model
+    from metro.storage.readers import read_latents
+    from metro.studies.offline_cost.run import (
         Subject,
         describe_cost,
         measure_row,
     )
-    from metro.models.loading import load_model
-    from metro.storage.readers import read_latents
+    from metro.studies.offline_cost.section import question_of
 
     with open_corpus(corpus) as recording:
         recording.require(load_benchmark(benchmark))

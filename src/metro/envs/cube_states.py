@@ -5,7 +5,7 @@ from numpy.typing import NDArray
 
 from metro.data.corpus import Corpus
 from metro.envs.cube import Cube
-from metro.residual import Possible, States, StateSpace
+from metro.studies.residual.search import Possible, States, StateSpace
 from metro.types import Image
 
 _NAMES = (

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from metro.data.corpus import Corpus
 from metro.envs.pusht import AGENT_RADIUS, BAR, STEM, WINDOW, PushT
-from metro.residual import Possible, States, StateSpace
+from metro.studies.residual.search import Possible, States, StateSpace
 from metro.types import Image
 
 _WALLS = 5.0, 506.0

@@ -14,7 +14,7 @@ from metro.envs.pusht_states import PushTStage
 from metro.envs.reacher import Reacher
 from metro.envs.tworoom import TwoRoom
 from metro.errors import BenchmarkError
-from metro.residual import Possible, States, StateSpace
+from metro.studies.residual.search import Possible, States, StateSpace
 from metro.types import Image
 
 

@@ -16,7 +16,6 @@ from metro.analysis.episode_results import Task
 from metro.analysis.grouping import make_cells
 from metro.analysis.paper import PaperCell, load_paper_cells
 from metro.errors import BenchmarkError
-from metro.evaluation.studies.study import Section
 from metro.report.ablations import ablations
 from metro.report.document import (
     Block,
@@ -45,6 +44,7 @@ from metro.report.tables import (
     source_of,
     times,
 )
+from metro.studies.study import Section
 
 _TITLE = "Results of metro-wm"
 _LEAD = (

@@ -4,10 +4,10 @@ from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from metro.evaluation.studies import registry
-from metro.evaluation.studies.study import Section, Study
 from metro.report.document import Block, Command, Heading, Picture, Text
 from metro.report.inputs import Material
+from metro.studies import registry
+from metro.studies.study import Section, Study
 
 _LEVEL = 3
 _NONE = "No study is known to this version."

@@ -7,10 +7,10 @@ from typing import Any
 import numpy as np
 
 from metro.errors import BenchmarkError
-from metro.evaluation.studies.common import commits_of, read_each
-from metro.evaluation.studies.study import Row, Section, Study
 from metro.report.document import Block, Picture, Table, Text
 from metro.report.plots import COLOURS, pyplot, to_png
+from metro.studies.common import commits_of, read_each
+from metro.studies.study import Row, Section, Study
 
 COLUMNS = (
     *("benchmark", "model", "method", "planner", "budget", "n", "median"),

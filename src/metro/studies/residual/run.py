@@ -19,10 +19,10 @@ from metro.data.collect.workers import use_one_thread
 from metro.envs.rendering import Renderer, adopt, find_renderer
 from metro.errors import BenchmarkError, WorldError
 from metro.evaluation.records import append_rows, read_rows, require_writable
-from metro.integrations.residual.searching import Lab, LabSource
-from metro.integrations.residual.targets import Targets, digest_of
-from metro.residual import Budget, find_budget
 from metro.source import commit
+from metro.studies.residual.measure import Lab, LabSource
+from metro.studies.residual.search import Budget, find_budget
+from metro.studies.residual.targets import Targets, digest_of
 from metro.types import Progress, Vector
 
 Row = dict[str, Any]
@@ -63,7 +63,7 @@ def measure_residuals(  # noqa: PLR0913  (one argument a setting, as the verb ha
         source: Where world, recording, model and latents are.
         targets: What to measure.
         path: Rows (.jsonl).
-        budgets: Names of `metro.residual.BUDGETS`.
+        budgets: Names of `metro.studies.residual.search.BUDGETS`.
         seed: Of the search.
         workers: Processes.
         progress: Called with rows (done, total).

@@ -13,7 +13,7 @@ import numpy as np
 from metro.core.latents import Latents
 from metro.errors import BenchmarkError, LatentsError
 from metro.evaluation.records import HIERARCHICAL_METHODS
-from metro.integrations.residual.sub_goals import SubGoals
+from metro.studies.residual.sub_goals import SubGoals
 from metro.types import Rows, Vector
 
 PLANNERS = (*HIERARCHICAL_METHODS, "metro")

@@ -1,13 +1,13 @@
 """All studies, in the order of the report."""
 
 from metro.errors import BenchmarkError
-from metro.evaluation.studies.corpus_size import CORPUS_SIZE
-from metro.evaluation.studies.duels import ORACLE, RE_ENTRY
-from metro.evaluation.studies.micro_planner import MICRO_PLANNER
-from metro.evaluation.studies.offline_cost import OFFLINE_COST
-from metro.evaluation.studies.residual import RESIDUAL
-from metro.evaluation.studies.saturation import SATURATION
-from metro.evaluation.studies.study import Study
+from metro.studies.corpus_size.section import CORPUS_SIZE
+from metro.studies.micro_planner.section import MICRO_PLANNER
+from metro.studies.offline_cost.section import OFFLINE_COST
+from metro.studies.paired import ORACLE, RE_ENTRY
+from metro.studies.residual.section import RESIDUAL
+from metro.studies.saturation.section import SATURATION
+from metro.studies.study import Study
 
 STUDIES: tuple[Study, ...] = (
     RESIDUAL,

@@ -9,9 +9,12 @@ from metro.evaluation.context import BenchSource
 from metro.evaluation.queries import QuerySet
 from metro.evaluation.records import GRAPH_METHODS, HIERARCHICAL_METHODS
 from metro.evaluation.settings import choose_settings, find_queries
-from metro.integrations.residual.searching import LabSource
-from metro.integrations.residual.sub_goals import SubGoals, collect_sub_goals
-from metro.integrations.residual.targets import (
+from metro.models.loading import load_model
+from metro.planners.hierarchical.hierarchy import require_macro
+from metro.storage.artefacts import load
+from metro.studies.residual.measure import LabSource
+from metro.studies.residual.sub_goals import SubGoals, collect_sub_goals
+from metro.studies.residual.targets import (
     CONTROLS,
     Targets,
     random_targets,
@@ -19,9 +22,6 @@ from metro.integrations.residual.targets import (
     require_source,
     sub_goal_targets,
 )
-from metro.models.loading import load_model
-from metro.planners.hierarchical.hierarchy import require_macro
-from metro.storage.artefacts import load
 from metro.types import Progress
 
 _PLANNER_SEED = 7

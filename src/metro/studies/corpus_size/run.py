@@ -17,8 +17,8 @@ from metro.evaluation.grid import run_campaign
 from metro.evaluation.queries import Query, QuerySet
 from metro.evaluation.records import Setting
 from metro.evaluation.run import Progress, Rows
-from metro.evaluation.studies.corpus_size import choose_episodes
-from metro.integrations.studies.adopting import adopt_rows
+from metro.studies.corpus_size.section import choose_episodes
+from metro.studies.reuse import adopt_rows
 from metro.types import Vector
 
 

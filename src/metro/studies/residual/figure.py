@@ -15,11 +15,11 @@ from metro.envs.state_spaces import OpenStage
 from metro.errors import BenchmarkError
 from metro.evaluation.context import BenchSource
 from metro.evaluation.queries import Query
-from metro.integrations.residual.searching import LabSource
-from metro.integrations.residual.sources import Asked, find_sub_goals
-from metro.integrations.residual.targets import CONTROLS
-from metro.residual import States
 from metro.storage.artefacts import load_graph
+from metro.studies.residual.measure import LabSource
+from metro.studies.residual.search import States
+from metro.studies.residual.sources import Asked, find_sub_goals
+from metro.studies.residual.targets import CONTROLS
 from metro.types import Image
 
 _COLUMNS = 6

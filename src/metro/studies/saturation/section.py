@@ -8,17 +8,17 @@ import numpy as np
 
 from metro.core.latents import Latents
 from metro.errors import LatentsError
-from metro.evaluation.studies.common import (
+from metro.report.document import Picture, Table, Text
+from metro.source import commit
+from metro.studies.common import (
     NONE,
     commits_of,
     paper_table,
     read_each,
     require_once,
 )
-from metro.evaluation.studies.study import Row, Section, Study
-from metro.report.document import Picture, Table, Text
-from metro.saturation import Saturation, measure_saturation
-from metro.source import commit
+from metro.studies.saturation.measure import Saturation, measure_saturation
+from metro.studies.study import Row, Section, Study
 from metro.version import __version__
 
 NAME = "saturation"

@@ -17,11 +17,11 @@ from metro.data.corpus import Corpus, open_corpus
 from metro.data.encode import require_fitting
 from metro.envs.state_spaces import OpenStage
 from metro.errors import BenchmarkError, LatentsError
-from metro.integrations.residual.targets import digest_of
 from metro.models.frozen import FrozenModel
 from metro.models.loading import load_model
-from metro.residual import Budget, Starts, States, search_states
 from metro.storage.artefacts import load
+from metro.studies.residual.search import Budget, Starts, States, search_states
+from metro.studies.residual.targets import digest_of
 from metro.types import Vector
 
 _FIRST_SPREAD = 0.4

@@ -10,16 +10,16 @@ from metro.analysis.comparison import Line
 from metro.analysis.config_results import Cell
 from metro.analysis.grouping import make_cells
 from metro.errors import BenchmarkError
-from metro.evaluation.studies.common import (
+from metro.report.document import Picture, Table, Text
+from metro.report.tables import percent
+from metro.studies.common import (
     NONE,
     commits_of,
     notes_of,
     paper_table,
     read_each,
 )
-from metro.evaluation.studies.study import Row, Section, Study
-from metro.report.document import Picture, Table, Text
-from metro.report.tables import percent
+from metro.studies.study import Row, Section, Study
 
 NAME = "corpus-size"
 SHARES = (1.0, 3.0, 10.0, 100.0)

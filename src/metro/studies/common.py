@@ -11,9 +11,9 @@ from metro.analysis.config_results import Cell
 from metro.analysis.episode_results import UNKNOWN
 from metro.benchmarks import PAPER_FILE, benchmarks_folder
 from metro.errors import BenchmarkError
-from metro.evaluation.studies.study import Row
 from metro.report.document import Block, Text
 from metro.report.tables import p_value_text, percent
+from metro.studies.study import Row
 
 Read = TypeVar("Read")
 NONE = "-"

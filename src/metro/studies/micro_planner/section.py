@@ -6,7 +6,8 @@ from typing import Any
 from metro.analysis.comparison import ORDER
 from metro.analysis.config_results import Cell
 from metro.analysis.grouping import make_cells
-from metro.evaluation.studies.common import (
+from metro.report.document import Block, Table, Text
+from metro.studies.common import (
     PAIR_HEADER,
     Pair,
     commits_of,
@@ -15,8 +16,7 @@ from metro.evaluation.studies.common import (
     paper_table,
     read_each,
 )
-from metro.evaluation.studies.study import Row, Section, Study
-from metro.report.document import Block, Table, Text
+from metro.studies.study import Row, Section, Study
 
 NAME = "micro-planner"
 METHODS = ("flat", "metro", "oracle")

@@ -13,12 +13,12 @@ from metro.core.neighbours import SMALL, find_neighbours
 from metro.data.collect.spec import library_versions
 from metro.data.corpus import Corpus
 from metro.errors import ModelError
-from metro.evaluation.studies.offline_cost import NAME
 from metro.models.frozen import FrozenModel
 from metro.models.macro.macro_data import require_latents_of
 from metro.models.macro.macro_weights import load_macro
 from metro.planners.hierarchical.cost import SAMPLED, measure_offline
 from metro.source import commit
+from metro.studies.offline_cost.section import NAME
 
 _CARD = re.compile(
     r"^- cost: (\d+) steps, ([\d.]+) minutes(?: \(([\d.]+) of processor time\))?",

@@ -13,10 +13,10 @@ from metro.evaluation.grid import run_campaign
 from metro.evaluation.queries import QuerySet
 from metro.evaluation.records import Setting, read_rows
 from metro.evaluation.run import Rows
-from metro.evaluation.studies.micro_planner import BASE, FINE_TUNED, METHODS
-from metro.integrations.studies.adopting import adopt_rows
 from metro.models.frozen import FrozenModel
 from metro.models.loading import load_model
+from metro.studies.micro_planner.section import BASE, FINE_TUNED, METHODS
+from metro.studies.reuse import adopt_rows
 
 _ENCODER = ("encoder.", "projector.")
 """The tensors that latents depend on."""

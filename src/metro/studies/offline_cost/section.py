@@ -4,15 +4,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from metro.evaluation.studies.common import (
+from metro.report.document import Table, Text
+from metro.studies.common import (
     NONE,
     commits_of,
     paper_table,
     read_each,
     require_once,
 )
-from metro.evaluation.studies.study import Row, Section, Study
-from metro.report.document import Table, Text
+from metro.studies.study import Row, Section, Study
 
 NAME = "offline-cost"
 

@@ -7,7 +7,9 @@ from metro.analysis.config_results import Cell, best_cell
 from metro.analysis.episode_results import Task
 from metro.analysis.grouping import make_cells
 from metro.analysis.paper import PaperCell, load_paper_cells
-from metro.evaluation.studies.common import (
+from metro.report.document import Block, Table, Text
+from metro.report.tables import NOT_RUN, arrival_of, paper_figure, paper_percent
+from metro.studies.common import (
     NONE,
     PAIR_HEADER,
     Pair,
@@ -15,9 +17,7 @@ from metro.evaluation.studies.common import (
     notes_of,
     pair_up,
 )
-from metro.evaluation.studies.study import Row, Section, Study
-from metro.report.document import Block, Table, Text
-from metro.report.tables import NOT_RUN, arrival_of, paper_figure, paper_percent
+from metro.studies.study import Row, Section, Study
 
 _PAIRED = (
     "Both methods on the same queries and seeds, within the longest T that both had "

@@ -1,0 +1,1 @@
+"""Success against the share of the episodes that the graph is made of."""

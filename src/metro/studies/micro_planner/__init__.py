@@ -1,0 +1,1 @@
+"""A stronger micro planner: how much of its gain reaches far goals."""

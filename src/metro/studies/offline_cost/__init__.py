@@ -1,0 +1,1 @@
+"""What metro costs once per corpus, beside training a macro model."""

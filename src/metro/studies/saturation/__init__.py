@@ -1,0 +1,1 @@
+"""Latent distance against frames: from how many frames on it says nothing."""
