@@ -2,9 +2,9 @@
 
 import pytest
 
+from metro.cli import doctor
+from metro.cli.doctor import CHECKS, Finding, examine
 from metro.envs.cpu_determinism import common_arithmetic
-from metro.integrations import doctor
-from metro.integrations.doctor import CHECKS, Finding, examine
 
 
 def test_everything_of_the_issue_is_looked_at():

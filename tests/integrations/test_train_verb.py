@@ -7,8 +7,8 @@ import pytest
 from typer.testing import CliRunner
 
 from integrations.corpus_makers import write
-from metro import display
 from metro.cli import app
+from metro.cli import terminal as display
 from metro.models import train as runs
 from metro.models.train_config import Recipe, paper_recipe
 

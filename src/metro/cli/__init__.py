@@ -1,7 +1,7 @@
 """The command line: one thin function a verb; results on stdout, progress on stderr."""
 
+from metro.cli import evaluate as evaluation
 from metro.cli import (
-    evaluation,
     graphs,
     macro,
     measuring,
@@ -12,7 +12,7 @@ from metro.cli import (
     study_runs,
     worlds,
 )
-from metro.cli.running import app, main
+from metro.cli.app import app, main
 
 __all__ = [
     "app",

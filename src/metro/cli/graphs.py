@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from metro.cli.running import AsJson, Force, app, print_json
+from metro.cli.app import AsJson, Force, app, print_json
 
 GraphPath = Annotated[
     Path, typer.Argument(metavar="GRAPH", help="A graph made by metro build.")
@@ -43,7 +43,7 @@ def build(
     Interrupted, it goes on from the rows that were finished.
     """
     from metro import PricingCurve, build_graph, find_neighbours, save
-    from metro.display import progress_bar, spinner
+    from metro.cli.terminal import progress_bar, spinner
     from metro.storage.atomic import require_writable
     from metro.storage.readers import read_latents
 
@@ -71,8 +71,8 @@ def build(
 @app.command()
 def inspect(graph: GraphPath, as_json: AsJson = False, verify: Verify = False) -> None:
     """Show what a graph is made of, and how much of it routes can reach."""
+    from metro.cli.terminal import print_inspection, spinner
     from metro.core.inspect import inspect_graph
-    from metro.display import print_inspection, spinner
     from metro.storage.artefacts import load_graph
 
     with spinner(f"Inspecting {graph}"):
@@ -113,8 +113,8 @@ def route(
     the recording, a colour an episode, bridges marked with their price.
     """
     from metro import find_routes
+    from metro.cli.terminal import print_journey
     from metro.core.itinerary import plan_journey
-    from metro.display import print_journey
     from metro.storage.artefacts import load_graph
 
     if (storyboard is None) != (corpus is None):

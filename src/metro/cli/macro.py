@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from metro.cli.running import AsJson, app, print_json, require_worlds
+from metro.cli.app import AsJson, app, print_json, require_worlds
 from metro.cli.worlds import BenchmarkName
 
 
@@ -46,8 +46,8 @@ def train_macro(
     """
     require_worlds("train-macro")
     from metro.benchmarks import load_benchmark
+    from metro.cli.terminal import progress_bar
     from metro.data.corpus import open_corpus
-    from metro.display import progress_bar
     from metro.models.loading import load_model
     from metro.models.macro.macro_config import recipe_for
     from metro.models.macro.macro_train import MacroSource, train_macro_on_corpus

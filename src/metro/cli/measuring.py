@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from metro.cli.running import app
+from metro.cli.app import app
 
 
 @app.command()

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from metro.cli.running import AsJson, app, print_json
+from metro.cli.app import AsJson, app, print_json
 
 RowFiles = Annotated[
     list[Path], typer.Argument(metavar="ROWS", help="Rows (.jsonl) of metro evaluate.")
@@ -57,7 +57,7 @@ def reproduce(rows: RowFiles, as_json: AsJson = False) -> None:
     """
     from metro.analysis import reproduce as reproduction
     from metro.analysis.episode_results import load_rows
-    from metro.display import print_table
+    from metro.cli.terminal import print_table
 
     checks = reproduction.reproduce(load_rows(rows))
     if as_json:

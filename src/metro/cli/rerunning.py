@@ -5,7 +5,8 @@ from typing import Annotated
 
 import typer
 
-from metro.cli.evaluation import (
+from metro.cli.app import AsJson, app, print_json, require_worlds
+from metro.cli.evaluate import (
     Batch,
     Device,
     First,
@@ -14,7 +15,6 @@ from metro.cli.evaluation import (
     TrustPickle,
     Workers,
 )
-from metro.cli.running import AsJson, app, print_json, require_worlds
 from metro.cli.worlds import BenchmarkName
 
 
@@ -50,7 +50,7 @@ def rerun(
     require_worlds("rerun")
     from metro.analysis import reproduce as reproduction
     from metro.analysis.episode_results import load_rows
-    from metro.display import print_table, success_bar
+    from metro.cli.terminal import print_table, success_bar
     from metro.evaluation.context import BenchSource
     from metro.studies.rerun import Rerun, rerun
 

@@ -5,7 +5,8 @@ from typing import Annotated
 
 import typer
 
-from metro.cli.evaluation import (
+from metro.cli.app import AsJson, app, print_json, require_worlds
+from metro.cli.evaluate import (
     Distance,
     Graph,
     MacroSteps,
@@ -18,7 +19,6 @@ from metro.cli.evaluation import (
     WaypointBudget,
     Workers,
 )
-from metro.cli.running import AsJson, app, print_json, require_worlds
 from metro.cli.worlds import BenchmarkName
 
 
@@ -73,7 +73,7 @@ def residual(
     Interrupted, the same command goes on.
     """
     require_worlds("residual")
-    from metro.display import print_table, progress_bar
+    from metro.cli.terminal import print_table, progress_bar
     from metro.errors import WorldError
     from metro.evaluation.context import BenchSource
     from metro.studies.residual.figure import draw_pictures

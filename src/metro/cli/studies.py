@@ -7,9 +7,9 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from metro.cli.evaluation import RowsPath
+from metro.cli.app import AsJson, app, print_json
+from metro.cli.evaluate import RowsPath
 from metro.cli.reporting import RowFiles
-from metro.cli.running import AsJson, app, print_json
 
 RESULTS = Path("docs/results")
 
@@ -45,7 +45,7 @@ def studies(
     """List the paper's other analyses: what each asks, and whether it has rows."""
     if context.invoked_subcommand is not None:
         return
-    from metro.display import print_table
+    from metro.cli.terminal import print_table
     from metro.errors import BenchmarkError
     from metro.studies.registry import STUDIES
     from metro.studies.study import count_rows
@@ -83,7 +83,7 @@ def saturation(
 
     A row for each of LATENTS; those that OUTPUT has already are not measured again.
     """
-    from metro.display import progress_bar
+    from metro.cli.terminal import progress_bar
     from metro.errors import BenchmarkError
     from metro.evaluation.records import append_rows, read_rows
     from metro.storage.readers import read_latents

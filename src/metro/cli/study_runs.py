@@ -6,7 +6,8 @@ from typing import Annotated, Any
 
 import typer
 
-from metro.cli.evaluation import (
+from metro.cli.app import AsJson, require_worlds
+from metro.cli.evaluate import (
     Batch,
     Distance,
     First,
@@ -15,8 +16,7 @@ from metro.cli.evaluation import (
     Recording,
     RowsPath,
 )
-from metro.cli.evaluation import Workers as NumWorkers
-from metro.cli.running import AsJson, require_worlds
+from metro.cli.evaluate import Workers as NumWorkers
 from metro.cli.studies import show_study, study
 from metro.cli.worlds import BenchmarkName
 
@@ -67,7 +67,7 @@ def corpus_size(
     goes on.
     """
     require_worlds("study corpus-size")
-    from metro.display import success_bar
+    from metro.cli.terminal import success_bar
     from metro.evaluation.settings import choose_settings, find_queries
     from metro.studies.corpus_size.run import PartSource, run_corpus_size
     from metro.studies.corpus_size.section import SHARES
@@ -131,7 +131,7 @@ def micro_planner(
     Interrupted, the same command goes on.
     """
     require_worlds("study micro-planner")
-    from metro.display import success_bar
+    from metro.cli.terminal import success_bar
     from metro.evaluation.settings import choose_settings, find_queries
     from metro.studies.micro_planner.run import (
         ModelSource,
@@ -199,8 +199,8 @@ def offline_cost(
     """
     require_worlds("study offline-cost")
     from metro.benchmarks import load_benchmark
+    from metro.cli.terminal import spinner
     from metro.data.corpus import open_corpus
-    from metro.display import spinner
     from metro.evaluation.records import append_rows, read_rows
     from metro.models.loading import load_model
     from metro.storage.readers import read_latents

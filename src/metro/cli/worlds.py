@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from metro.cli.running import AsJson, Force, app, print_json, require_worlds
+from metro.cli.app import AsJson, Force, app, print_json, require_worlds
 
 DEMO_FOLDER = Path("out/demo")
 
@@ -52,8 +52,8 @@ def record(
     import os
 
     from metro.benchmarks import load_benchmark
+    from metro.cli.terminal import progress_bar
     from metro.data.collect.record import record as record_corpus
-    from metro.display import progress_bar
 
     chosen = load_benchmark(benchmark)
     with progress_bar(f"Recording {benchmark}") as progress:
@@ -123,8 +123,8 @@ def train(
     from dataclasses import replace
 
     from metro.benchmarks import load_benchmark
+    from metro.cli.terminal import progress_bar
     from metro.data.corpus import open_corpus
-    from metro.display import progress_bar
     from metro.models.pixel_cache import cache_pixels
     from metro.models.train import train_on_corpus
     from metro.models.train_config import Recipe, paper_recipe
@@ -176,9 +176,9 @@ def encode(
     Interrupted, it goes on from the frames that were finished.
     """
     require_worlds("encode")
+    from metro.cli.terminal import progress_bar
     from metro.data.corpus import open_corpus
     from metro.data.encode import encode_corpus
-    from metro.display import progress_bar
     from metro.models.loading import load_model
 
     frozen = load_model(model, trust_pickle=trust_pickle)
@@ -199,8 +199,8 @@ def doctor(as_json: AsJson = False) -> None:
     """Check this machine: libraries, renderer, every world, models, disk."""
     from dataclasses import asdict
 
-    from metro.display import print_findings, progress_bar
-    from metro.integrations.doctor import examine
+    from metro.cli.doctor import examine
+    from metro.cli.terminal import print_findings, progress_bar
 
     with progress_bar("Examining") as progress:
         findings = examine(progress=progress)
@@ -233,6 +233,6 @@ def demo(
     again.
     """
     require_worlds("demo")
-    from metro.integrations.demo import run_demo
+    from metro.cli.demo import run_demo
 
     run_demo(benchmark, output, episodes=episodes, queries=queries, seed=seed)

@@ -3,12 +3,12 @@
 from pathlib import Path
 
 from metro.benchmarks import Benchmark
+from metro.cli.terminal import progress_bar
 from metro.core.graph import FrameGraph, build_graph
 from metro.core.neighbours import find_neighbours
 from metro.core.pricing import PricingCurve
 from metro.data.corpus import Corpus
 from metro.data.encode import encode_corpus
-from metro.display import progress_bar
 from metro.evaluation.queries import QuerySet, load_queries, save_queries
 from metro.evaluation.settings import draw_queries
 from metro.models.frozen import FrozenModel

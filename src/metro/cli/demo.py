@@ -9,11 +9,11 @@ from rich.console import Console
 from metro.analysis.episode_results import PLANNING
 from metro.analysis.statistics import wilson
 from metro.benchmarks import load_benchmark
+from metro.cli.terminal import print_inspection, print_journey, progress_bar, scoreboard
 from metro.core.inspect import inspect_graph
 from metro.core.itinerary import plan_journey
 from metro.data.collect.record import record
 from metro.data.corpus import Corpus, open_corpus
-from metro.display import print_inspection, print_journey, progress_bar, scoreboard
 from metro.errors import BenchmarkError
 from metro.evaluation.context import Bench
 from metro.evaluation.prepare import prepare_graph, prepare_queries

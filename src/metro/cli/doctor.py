@@ -70,7 +70,7 @@ def look(name: str) -> None:
 
 
 def _run(name: str, time_limit: float) -> Finding:
-    program = f"from metro.integrations.doctor import look; look({name!r})"
+    program = f"from metro.cli.doctor import look; look({name!r})"
     cure = CHECKS[name].cure
     try:
         ran = subprocess.run(

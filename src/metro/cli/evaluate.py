@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from metro.cli.running import AsJson, Force, app, print_json, require_worlds
+from metro.cli.app import AsJson, Force, app, print_json, require_worlds
 from metro.cli.worlds import BenchmarkName
 
 Recording = Annotated[str, typer.Option(help="Recording that queries are taken from.")]
@@ -69,8 +69,8 @@ def queries(
     """
     require_worlds("queries")
     from metro.benchmarks import load_benchmark
+    from metro.cli.terminal import progress_bar
     from metro.data.corpus import open_corpus
-    from metro.display import progress_bar
     from metro.errors import BenchmarkError
     from metro.evaluation.queries import save_queries
     from metro.evaluation.settings import draw_queries
@@ -145,7 +145,7 @@ def evaluate(
     goes on. Queries whose world or process died are tried again.
     """
     require_worlds("evaluate")
-    from metro.display import success_bar
+    from metro.cli.terminal import success_bar
     from metro.evaluation.context import BenchSource
     from metro.evaluation.grid import run_campaign
     from metro.evaluation.records import HIERARCHICAL_METHODS, summarise
@@ -237,7 +237,7 @@ def sweep(
     """
     require_worlds("sweep")
     from metro.analysis.grid_tables import COLUMNS, best_cells, grid
-    from metro.display import print_table, success_bar
+    from metro.cli.terminal import print_table, success_bar
     from metro.evaluation.context import BenchSource
     from metro.evaluation.grid import run_campaign
     from metro.evaluation.settings import find_queries
