@@ -4,7 +4,7 @@ import json
 
 import numpy as np
 
-from metro.storage.artefacts import manifest as _manifest
+from metro.storage import manifest as _manifest
 
 
 def same_graph(a, b):

@@ -212,7 +212,7 @@ KILLED = """
 import sys, metro
 from metro.synthetic import make_latents
 latents = make_latents(40_000, state_dim=8, episode_length=50)
-from metro.storage.artefacts import parts as shards
+from metro.storage import parts as shards
 shards._EVERY_SECONDS = 0.0
 print("ready", flush=True)
 metro.find_neighbours(latents, checkpoint=sys.argv[1],

@@ -17,8 +17,8 @@ from artefacts import rewrite_manifest, same_graph
 
 import metro
 from metro.errors import StorageError
-from metro.storage.artefacts import arrays as _arrays
-from metro.storage.artefacts import atomic as _places
+from metro.storage import arrays as _arrays
+from metro.storage import atomic as _places
 
 
 def test_nothing_is_overwritten_without_force(saved, rooms_graph):

@@ -17,7 +17,7 @@ from metro.analysis.episode_results import load_rows
 from metro.analysis.grouping import make_cells
 from metro.analysis.paper import load_paper_cells, read_paper_cells
 from metro.analysis.reproduce import reproduce
-from metro.benchmarks import benchmark_names, load_benchmark
+from metro.benchmark import benchmark_names, load_benchmark
 from metro.cli import app
 from metro.errors import BenchmarkError, MissingExtra
 from metro.report.ablations import ablations

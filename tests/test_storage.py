@@ -13,7 +13,7 @@ from artefacts import rewrite_manifest, same_graph
 import metro
 from metro.core import checks as _checks
 from metro.errors import GraphError, StorageError
-from metro.storage.artefacts import arrays as _arrays
+from metro.storage import arrays as _arrays
 
 
 def is_mapped(array):

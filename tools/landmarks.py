@@ -19,7 +19,7 @@ import numpy as np
 from routes import BUDGETS, CORPORA
 
 from metro import PricingCurve, build_graph, find_routes, load
-from metro.benchmarks import benchmarks_folder
+from metro.benchmark import benchmarks_folder
 from metro.core.landmarks import choose_landmarks
 from metro.core.search import Routes
 from metro.evaluation.queries import load_queries

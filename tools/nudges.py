@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from routes import BUDGETS, LYING
 
 from metro import PricingCurve, load
-from metro.benchmarks import load_benchmark
+from metro.benchmark import load_benchmark
 from metro.data.corpus import Corpus, open_corpus
 from metro.envs import open_world
 from metro.models.loading import load_model

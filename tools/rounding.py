@@ -15,7 +15,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from metro.benchmarks import benchmarks_folder, load_benchmark
+from metro.benchmark import benchmarks_folder, load_benchmark
 from metro.data.corpus import open_corpus
 from metro.evaluation.queries import load_queries
 from metro.evaluation.records import Setting

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metro import PricingCurve, build_graph, find_routes, load
-from metro.benchmarks import benchmarks_folder
+from metro.benchmark import benchmarks_folder
 from metro.core.entry import find_entries
 from metro.core.graph import FrameGraph
 from metro.data.corpus import open_corpus

@@ -17,7 +17,7 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from metro.benchmarks import benchmarks_folder
+from metro.benchmark import benchmarks_folder
 from metro.evaluation.context import BenchSource
 from metro.evaluation.queries import QuerySet, load_queries
 from metro.evaluation.records import Setting

@@ -5,8 +5,8 @@ import shutil
 
 import pytest
 
-from metro import benchmarks as module
-from metro.benchmarks import (
+from metro import benchmark as module
+from metro.benchmark import (
     benchmark_names,
     benchmarks_folder,
     evaluation_calls,

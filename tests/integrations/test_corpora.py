@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from integrations.corpus_makers import same, write
-from metro.benchmarks import load_benchmark
+from metro.benchmark import load_benchmark
 from metro.data import corpus as corpora
 from metro.data.collect.record import record
 from metro.data.corpus import open_corpus

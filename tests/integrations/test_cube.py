@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from integrations.world_makers import world_fixture
-from metro.benchmarks import load_benchmark
+from metro.benchmark import load_benchmark
 from metro.envs import open_world
 
 world = world_fixture("cube", image_size=32, rendering="fast")

@@ -14,7 +14,7 @@ from metro.data.corpus import open_corpus
 from metro.data.encode import encode_corpus
 from metro.errors import CorpusError, StorageError
 from metro.models.devices import choose_device, encoder_flops, measure_peak
-from metro.storage.artefacts import latent_parts
+from metro.storage import latent_parts
 
 
 @pytest.fixture

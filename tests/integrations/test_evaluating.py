@@ -13,7 +13,7 @@ from typer.testing import CliRunner
 from integrations.bench_makers import FatalSource
 from metro import PricingCurve, build_graph, find_neighbours, save
 from metro.analysis.grouping import make_cells
-from metro.benchmarks import load_benchmark
+from metro.benchmark import load_benchmark
 from metro.cli import app
 from metro.data.collect.record import record
 from metro.data.corpus import open_corpus

@@ -6,7 +6,7 @@ import sys
 import pytest
 
 PROGRAM = """
-from metro.benchmarks import load_benchmark
+from metro.benchmark import load_benchmark
 from metro.envs import open_world
 worlds = []
 for rendering in ("stock", "fast"):

@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 
 from integrations.macro_makers import make_macro
 from metro import load
-from metro.benchmarks import load_benchmark
+from metro.benchmark import load_benchmark
 from metro.cli import app
 from metro.data.collect.record import record
 from metro.data.corpus import open_corpus
@@ -20,6 +20,7 @@ from metro.errors import ModelError
 from metro.models.loading import load_model
 from metro.models.macro.macro_data import make_trajectories, require_latents_of
 from metro.models.macro.macro_weights import load_macro
+from metro.models.macro.offline_cost import MacroCost, measure_offline
 from metro.planners.cem import CEMSettings
 from metro.planners.closed_loop import Attempt, run_attempts
 from metro.planners.hierarchical.budgets import (
@@ -27,7 +28,6 @@ from metro.planners.hierarchical.budgets import (
     HierarchySettings,
     MacroSearch,
 )
-from metro.planners.hierarchical.cost import MacroCost, measure_offline
 from metro.planners.hierarchical.hierarchy import prepare_hierarchy
 
 MODEL = "lewm-small-tworoom"

@@ -16,7 +16,7 @@ from metro import (
     find_routes,
     save,
 )
-from metro.benchmarks import evaluation_calls, load_benchmark
+from metro.benchmark import evaluation_calls, load_benchmark
 from metro.core.latents import Latents
 from metro.data.collect.record import record
 from metro.data.corpus import open_corpus

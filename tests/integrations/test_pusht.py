@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from integrations.world_makers import world_fixture
-from metro.benchmarks import load_benchmark
+from metro.benchmark import load_benchmark
 from metro.envs import open_world, pusht
 from metro.envs.make import make_environment
 from metro.envs.resize import shrink

@@ -6,7 +6,7 @@ import sys
 import numpy as np
 import pytest
 
-from metro.benchmarks import load_benchmark
+from metro.benchmark import load_benchmark
 from metro.data.collect import make_collector
 from metro.envs import open_world
 from metro.envs.rendering import find_renderer
@@ -139,7 +139,7 @@ def test_the_stock_picture_is_that_of_the_environment():
     """In a process of its own: dm_control's drawing suffers no other beside it."""
     program = """
 import numpy as np
-from metro.benchmarks import load_benchmark
+from metro.benchmark import load_benchmark
 from metro.envs import open_world
 world = open_world(load_benchmark("reacher"), image_size=64)
 rows, expected = [], []

@@ -13,7 +13,7 @@ import h5py
 import numpy as np
 import pytest
 
-from metro.benchmarks import evaluation_calls, load_benchmark
+from metro.benchmark import evaluation_calls, load_benchmark
 from metro.data.collect import record as module
 from metro.data.collect import workers
 from metro.data.collect.episode import load_episode, record_episode
@@ -32,7 +32,7 @@ SMALL = {"episodes": 5, "image_size": 32, "steps": 12}
 
 PROGRAM = """
 import sys
-from metro.benchmarks import load_benchmark
+from metro.benchmark import load_benchmark
 from metro.data.collect.record import record
 if __name__ == "__main__":
     {before}
@@ -368,7 +368,7 @@ def test_another_processor_records_the_same(tmp_path):
     """Contacts make other trajectories of a last bit that a wide kernel rounds."""
     script = """
 import sys
-from metro.benchmarks import load_benchmark
+from metro.benchmark import load_benchmark
 from metro.envs.cpu_determinism import is_common
 from metro.data.collect.record import record
 print(is_common())

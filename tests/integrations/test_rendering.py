@@ -7,7 +7,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from metro.benchmarks import load_benchmark
+from metro.benchmark import load_benchmark
 from metro.envs import rendering
 from metro.envs.rendering import (
     OWN,

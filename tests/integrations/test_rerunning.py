@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from typer.testing import CliRunner
 
-from metro.benchmarks import load_benchmark
+from metro.benchmark import load_benchmark
 from metro.cli import app
 from metro.data.collect.record import record
 from metro.data.corpus import open_corpus

@@ -8,7 +8,7 @@ import pytest
 from typer.testing import CliRunner
 
 from metro import PricingCurve, build_graph, find_neighbours, save
-from metro.benchmarks import load_benchmark
+from metro.benchmark import load_benchmark
 from metro.cli import app
 from metro.data.collect.record import record
 from metro.data.corpus import open_corpus

@@ -12,7 +12,7 @@ from typer.testing import CliRunner
 
 from metro import PricingCurve, build_graph, find_neighbours, load, save
 from metro.assets import asset_path
-from metro.benchmarks import load_benchmark
+from metro.benchmark import load_benchmark
 from metro.cli import app
 from metro.data.collect.record import record
 from metro.data.corpus import open_corpus

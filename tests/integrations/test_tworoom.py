@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 
-from metro.benchmarks import load_benchmark
+from metro.benchmark import load_benchmark
 from metro.data.collect import make_collector
 from metro.envs import open_world
 from metro.errors import WorldError

@@ -2,7 +2,7 @@
 
 import pytest
 
-from metro.benchmarks import load_benchmark
+from metro.benchmark import load_benchmark
 from metro.envs import open_world
 
 

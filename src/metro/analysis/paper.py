@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from metro.benchmarks import (
+from metro.benchmark import (
     PAPER_FILE,
     Benchmark,
     benchmark_names,

@@ -8,7 +8,7 @@ from rich.console import Console
 
 from metro.analysis.episode_results import PLANNING
 from metro.analysis.statistics import wilson
-from metro.benchmarks import load_benchmark
+from metro.benchmark import load_benchmark
 from metro.cli.terminal import print_inspection, print_journey, progress_bar, scoreboard
 from metro.core.inspect import inspect_graph
 from metro.core.itinerary import plan_journey

@@ -162,7 +162,7 @@ def _look_at_world(name: str) -> str:
 
     import numpy as np
 
-    from metro.benchmarks import load_benchmark
+    from metro.benchmark import load_benchmark
     from metro.envs import open_world
     from metro.envs.rendering import find_renderer
     from metro.errors import WorldError

@@ -68,7 +68,7 @@ def queries(
     there is noted.
     """
     require_worlds("queries")
-    from metro.benchmarks import load_benchmark
+    from metro.benchmark import load_benchmark
     from metro.cli.terminal import progress_bar
     from metro.data.corpus import open_corpus
     from metro.errors import BenchmarkError

@@ -45,13 +45,13 @@ def train_macro(
     Interrupted, it goes on from its last checkpoint, bit for bit.
     """
     require_worlds("train-macro")
-    from metro.benchmarks import load_benchmark
+    from metro.benchmark import load_benchmark
     from metro.cli.terminal import progress_bar
     from metro.data.corpus import open_corpus
     from metro.models.loading import load_model
     from metro.models.macro.macro_config import recipe_for
     from metro.models.macro.macro_train import MacroSource, train_macro_on_corpus
-    from metro.planners.hierarchical.cost import measure_offline
+    from metro.models.macro.offline_cost import measure_offline
     from metro.storage.readers import read_latents
 
     changes = {} if seed is None else {"seed": seed}

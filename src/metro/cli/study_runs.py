@@ -198,7 +198,7 @@ def offline_cost(
     What OUTPUT has already is not measured again.
     """
     require_worlds("study offline-cost")
-    from metro.benchmarks import load_benchmark
+    from metro.benchmark import load_benchmark
     from metro.cli.terminal import spinner
     from metro.data.corpus import open_corpus
     from metro.evaluation.records import append_rows, read_rows

@@ -51,7 +51,7 @@ def record(
     require_worlds("record")
     import os
 
-    from metro.benchmarks import load_benchmark
+    from metro.benchmark import load_benchmark
     from metro.cli.terminal import progress_bar
     from metro.data.collect.record import record as record_corpus
 
@@ -122,7 +122,7 @@ def train(
     require_worlds("train")
     from dataclasses import replace
 
-    from metro.benchmarks import load_benchmark
+    from metro.benchmark import load_benchmark
     from metro.cli.terminal import progress_bar
     from metro.data.corpus import open_corpus
     from metro.models.pixel_cache import cache_pixels

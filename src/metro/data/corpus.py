@@ -14,7 +14,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from metro.benchmarks import Benchmark
+from metro.benchmark import Benchmark
 from metro.data.formats.sources import Source, open_source
 from metro.errors import CorpusError
 from metro.types import Row

@@ -5,7 +5,7 @@ from importlib import import_module
 from typing import cast
 from weakref import WeakSet
 
-from metro.benchmarks import Benchmark
+from metro.benchmark import Benchmark
 from metro.envs.make import require_environment
 from metro.envs.rendering import find_renderer
 from metro.errors import WorldError

@@ -2,7 +2,7 @@
 
 from typing import Any
 
-from metro.benchmarks import Benchmark
+from metro.benchmark import Benchmark
 from metro.envs.swm_compat import import_swm
 from metro.errors import WorldError
 

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from pymunk.vec2d import Vec2d
 
-from metro.benchmarks import Benchmark
+from metro.benchmark import Benchmark
 from metro.envs.make import make_environment
 from metro.envs.resize import shrink
 from metro.envs.variations import quiet_spaces

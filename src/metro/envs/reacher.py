@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from metro.benchmarks import Benchmark
+from metro.benchmark import Benchmark
 from metro.envs.fast_camera import FastCamera
 from metro.envs.make import make_environment
 from metro.types import Image, Row

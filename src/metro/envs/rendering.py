@@ -5,7 +5,7 @@ import subprocess
 import sys
 from dataclasses import dataclass
 
-from metro.benchmarks import Benchmark
+from metro.benchmark import Benchmark
 from metro.errors import WorldError
 
 _MUJOCO_WORLDS = ("reacher", "cube")

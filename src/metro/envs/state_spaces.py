@@ -6,7 +6,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from metro.benchmarks import Benchmark
+from metro.benchmark import Benchmark
 from metro.data.corpus import Corpus
 from metro.envs import open_world
 from metro.envs.cube_states import CubeStage

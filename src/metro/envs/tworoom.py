@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from metro.benchmarks import Benchmark
+from metro.benchmark import Benchmark
 from metro.envs.make import make_environment
 from metro.envs.resize import shrink
 from metro.types import Image, Row

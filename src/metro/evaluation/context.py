@@ -9,7 +9,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from metro.benchmarks import Benchmark, load_benchmark
+from metro.benchmark import Benchmark, load_benchmark
 from metro.core.graph import FrameGraph, build_graph
 from metro.core.landmarks import Landmarks, choose_landmarks
 from metro.core.planner import MetroPlanner

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from metro.benchmarks import Benchmark
+from metro.benchmark import Benchmark
 from metro.cli.terminal import progress_bar
 from metro.core.graph import FrameGraph, build_graph
 from metro.core.neighbours import find_neighbours

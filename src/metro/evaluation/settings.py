@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from metro.benchmarks import Benchmark, benchmarks_folder, load_benchmark
+from metro.benchmark import Benchmark, benchmarks_folder, load_benchmark
 from metro.data.corpus import Corpus
 from metro.envs import open_world
 from metro.errors import BenchmarkError

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from metro.benchmarks import benchmark_names, load_benchmark
+from metro.benchmark import benchmark_names, load_benchmark
 from metro.core.graph import FrameGraph
 from metro.core.planner import MetroPlanner, SubGoal
 from metro.core.search import find_routes_to_any

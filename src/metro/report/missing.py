@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 
 from metro.analysis.config_results import Cell
 from metro.analysis.episode_results import Task
-from metro.benchmarks import benchmark_names
+from metro.benchmark import benchmark_names
 from metro.report.document import Block, Table, Text
 
 FULL_RUNS = 150

@@ -1,8 +1,8 @@
 """Directories of arrays, written whole or not at all, read from one moment.
 
-How a directory takes the place of another is told in `metro.storage.atomic`. A reader holds
-the directory and all its files open before it looks into them, so what it returns is
-never half of one artefact and half of its replacement.
+How a directory takes the place of another is explained in `storage.atomic`. A reader
+holds the directory and all its files open before it looks into them, so what it returns
+is never half of one artefact and half of its replacement.
 """
 
 import hashlib

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from metro.analysis.paper import PaperCell, load_paper_cells
-from metro.benchmarks import Benchmark, benchmarks_folder, load_benchmark
+from metro.benchmark import Benchmark, benchmarks_folder, load_benchmark
 from metro.data.corpus import Corpus, open_corpus
 from metro.errors import BenchmarkError
 from metro.evaluation.context import BenchSource

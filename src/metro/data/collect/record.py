@@ -9,7 +9,7 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
-from metro.benchmarks import Benchmark
+from metro.benchmark import Benchmark
 from metro.data.collect.episode import Episode, load_episode
 from metro.data.collect.hdf5_writer import SETTINGS, write_corpus
 from metro.data.collect.spec import Plan

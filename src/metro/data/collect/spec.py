@@ -4,7 +4,7 @@ import json
 from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 
-from metro.benchmarks import Benchmark
+from metro.benchmark import Benchmark
 from metro.data.collect import find_recipe
 from metro.envs import check_drawing
 from metro.errors import BenchmarkError

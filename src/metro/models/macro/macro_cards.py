@@ -5,9 +5,9 @@ from typing import Any
 
 from metro.models.macro.macro_config import SMALL_RATE
 from metro.models.macro.macro_model import MacroModel
+from metro.models.macro.offline_cost import MacroCost
 from metro.models.macro.windows import WINDOW_FRAMES
 from metro.models.weights import count_parameters
-from metro.planners.hierarchical.cost import MacroCost
 
 
 def macro_card(

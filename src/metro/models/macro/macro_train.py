@@ -22,9 +22,9 @@ from metro.models.macro.macro_training import (
     split_windows,
     train_macro,
 )
+from metro.models.macro.offline_cost import MacroCost
 from metro.models.macro.windows import Trajectories
 from metro.models.sequences import split_episodes
-from metro.planners.hierarchical.cost import MacroCost
 from metro.types import Progress
 
 

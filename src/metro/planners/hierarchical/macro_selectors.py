@@ -53,7 +53,7 @@ class HierarchicalGuide:
 class StagedGuide:
     """Searches once; its predicted latents are targets, one after another.
 
-    Implements `metro.planners.closed_loop.Guide`. The last target is held to the end: it
+    Implements `planners.closed_loop.Guide`. The last target is held to the end: it
     is a prediction, never the goal itself.
 
     Args:

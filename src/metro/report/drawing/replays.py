@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from metro.benchmarks import load_benchmark
+from metro.benchmark import load_benchmark
 from metro.envs import open_world
 from metro.evaluation.context import Bench
 from metro.evaluation.queries import Query

@@ -16,7 +16,7 @@ from metro.errors import ModelError
 from metro.models.frozen import FrozenModel
 from metro.models.macro.macro_data import require_latents_of
 from metro.models.macro.macro_weights import load_macro
-from metro.planners.hierarchical.cost import SAMPLED, measure_offline
+from metro.models.macro.offline_cost import SAMPLED, measure_offline
 from metro.source import commit
 from metro.studies.offline_cost.section import NAME
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from metro.benchmarks import load_benchmark
+from metro.benchmark import load_benchmark
 from metro.core.planner import MetroPlanner
 from metro.data.corpus import open_corpus
 from metro.envs.resize import shrink

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from metro.benchmarks import load_benchmark
+from metro.benchmark import load_benchmark
 from metro.core.gaps import squared_gaps
 from metro.core.latents import Latents
 from metro.data.corpus import Corpus, open_corpus

@@ -164,7 +164,7 @@ def _carry_out(
     if workers == 1 or len(tasks) == 1:
         yield from _here(source, tasks)
         return
-    from metro.benchmarks import load_benchmark
+    from metro.benchmark import load_benchmark
 
     renderer = find_renderer(load_benchmark(source.benchmark))
     pool = ProcessPoolExecutor(

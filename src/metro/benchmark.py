@@ -66,7 +66,7 @@ def benchmark_names() -> list[str]:
 
 def benchmarks_folder() -> Path:
     """Return the folder of the TOML files: in the package, or beside ``src``."""
-    package = Path(__file__).resolve().parents[1]
+    package = Path(__file__).resolve().parent
     for folder in (package / "benchmarks", package.parents[1] / "benchmarks"):
         if (folder / "tworoom.toml").is_file():
             return folder

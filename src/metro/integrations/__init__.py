@@ -1,1 +1,0 @@
-"""Adapters to heavy libraries; the only home of torch and of environments."""
