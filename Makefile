@@ -29,7 +29,7 @@ docs: $(VENV)/ready
 	$(BIN)/python tools/results.py
 	$(BIN)/python tools/cards.py
 
-# For tests/test_web_page.py, which is left out without it. Never fails: the other tests
+# For tests/report/test_html.py, which is left out without it. Never fails: the other tests
 # do not need it.
 browser:
 	@if command -v chromium > /dev/null; then echo "chromium is there"; \

@@ -1,17 +1,27 @@
 """Fixtures that several test files use."""
 
 import os
+from contextlib import suppress
 
 import pytest
 from extras import complaint, missing_modules
 
 import metro
 from metro import PricingCurve, build_graph, find_neighbours
-from metro.synthetic import make_latents
+from metro.errors import WorldError
+from perf.synthetic import make_latents
 
 MISSING = missing_modules()
 
-collect_ignore = ["integrations"] if MISSING else []
+# Rooms whose tests need environments and torch.
+_HEAVY = ("cli", "data", "envs", "evaluation", "models", "planners", "studies")
+collect_ignore = [*_HEAVY, "report/drawing"] if MISSING else []
+
+if not MISSING:
+    from metro.envs.rendering import find_mujoco_renderer
+
+    with suppress(WorldError):  # the tests that draw say so themselves
+        find_mujoco_renderer()  # MuJoCo reads the choice when it is imported
 
 
 def pytest_configure():
@@ -23,7 +33,7 @@ def pytest_configure():
 
 def pytest_report_header():
     """Say which tests are left out, and why."""
-    left_out = f"tests/integrations is left out, without {', '.join(MISSING)}"
+    left_out = f"{', '.join(collect_ignore)} are left out, without {', '.join(MISSING)}"
     return [left_out] if MISSING else []
 
 
@@ -44,3 +54,11 @@ def saved(tmp_path, rooms_graph):
     """That graph on disk."""
     metro.save(rooms_graph, tmp_path / "rooms.metro")
     return tmp_path / "rooms.metro"
+
+
+@pytest.fixture
+def columns():
+    """Columns of three short episodes."""
+    from corpus_makers import make_columns
+
+    return make_columns()

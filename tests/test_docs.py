@@ -15,7 +15,7 @@ import results
 
 import metro
 from metro import errors
-from metro.bench.report import command
+from perf.report import command
 
 ROOT = Path(__file__).parents[1]
 REPORTS = sorted((ROOT / "docs" / "performance").glob("*.json"))

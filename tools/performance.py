@@ -3,7 +3,7 @@
 import json
 from pathlib import Path
 
-from metro.bench import render
+from perf import render
 
 ROOT = Path(__file__).parents[1]
 TARGET = ROOT / "docs" / "performance.md"

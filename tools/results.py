@@ -5,13 +5,14 @@ from functools import cache
 from pathlib import Path
 
 from metro.analysis.comparison import by_task
+from metro.analysis.formatting import NOT_RUN
 from metro.analysis.grouping import make_cells
 from metro.analysis.paper import load_paper_cells
 from metro.report.build import results_markdown
 from metro.report.document import Table, to_markdown
 from metro.report.inputs import Material, gather
 from metro.report.overview import overview
-from metro.report.tables import NOT_RUN
+from metro.studies.registry import STUDIES
 
 ROOT = Path(__file__).parents[1]
 RESULTS = ROOT / "docs" / "results"
@@ -33,7 +34,7 @@ def material() -> Material:
 
 def render_page() -> str:
     """Return the whole page: what we found in words, then all tables."""
-    tables = results_markdown(material(), "results/pictures/")
+    tables = results_markdown(material(), "results/pictures/", STUDIES)
     return material().preface + "\n" + tables
 
 

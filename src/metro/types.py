@@ -4,7 +4,8 @@ Letters: N frames, M episodes, D latent dimensions, K neighbours, H waypoint bud
 A numbers in an action, S pixels along a side of an image.
 """
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
 import numpy as np
@@ -36,6 +37,9 @@ Image = NDArray[np.uint8]
 
 Progress = Callable[[int, int], None]
 """Called with (done, total) while long work goes on."""
+
+ProgressBar = Callable[[str], AbstractContextManager[Callable[..., None]]]
+"""Shows a progress bar with this title while its block runs."""
 
 
 class NeighbourIndex(Protocol):
@@ -118,6 +122,68 @@ class Collector(Protocol):
 
     def act(self, world: Any, rng: np.random.Generator) -> NDArray[np.float32]:
         """Return the action ``[A]`` for the present state of ``world``."""
+        ...
+
+
+class CorpusLike(Protocol):
+    """Recorded episodes as training and state spaces read them.
+
+    `metro.data.corpus.Corpus` is one; rows of all episodes follow one another.
+    """
+
+    name: str
+    lengths: NDArray[np.int64]
+    offsets: NDArray[np.int64]
+    image_size: int
+    benchmark: str | None
+    rendering: str | None
+    settings: Mapping[str, Any]
+
+    @property
+    def num_episodes(self) -> int:
+        """How many episodes there are."""
+        ...
+
+    @property
+    def num_frames(self) -> int:
+        """How many rows there are."""
+        ...
+
+    @property
+    def digest(self) -> str:
+        """The sha256 of the recording."""
+        ...
+
+    def column(self, name: str) -> NDArray[Any]:
+        """Return all rows of a column, ``[N, ...]``."""
+        ...
+
+    def frames(self, episode: int) -> NDArray[np.uint8]:
+        """Return the frames of one episode, ``[L, S, S, 3]``."""
+        ...
+
+
+class PartStore(Protocol):
+    """Finished parts of a long computation, kept so that it can be resumed."""
+
+    def open(self, key: str) -> None:
+        """Discard the parts that depend on anything but ``key``."""
+        ...
+
+    def finished(self) -> Iterator[Mapping[str, NDArray[Any]]]:
+        """Yield the parts that earlier runs finished."""
+        ...
+
+    def add(self, part: Mapping[str, NDArray[Any]]) -> None:
+        """Take a finished part."""
+        ...
+
+    def flush(self) -> None:
+        """Write all parts that wait."""
+        ...
+
+    def remove(self) -> None:
+        """Delete all parts: the computation is complete."""
         ...
 
 

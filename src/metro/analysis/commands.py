@@ -2,7 +2,11 @@
 
 from metro.analysis.config_results import Cell
 from metro.analysis.episode_results import UNKNOWN
-from metro.evaluation.records import GRAPH_METHODS, HIERARCHICAL_METHODS, MODEL_METHODS
+from metro.planners.method_names import (
+    GRAPH_METHODS,
+    HIERARCHICAL_METHODS,
+    MODEL_METHODS,
+)
 
 
 def command_of_cell(cell: Cell) -> str:

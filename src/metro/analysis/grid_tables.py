@@ -6,7 +6,8 @@ from typing import Any
 
 from metro.analysis.episode_results import PLANNING
 from metro.errors import BenchmarkError
-from metro.evaluation.records import GRAPH_METHODS, Setting
+from metro.evaluation.records import Setting
+from metro.planners.method_names import GRAPH_METHODS
 
 _BLOCK = 5
 """Frames of one action block: H is swept around the frames of a micro plan."""

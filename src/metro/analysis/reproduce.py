@@ -6,10 +6,10 @@ from typing import Any
 
 from metro.analysis.comparison import Line, by_task
 from metro.analysis.config_results import Cell, best_cell
+from metro.analysis.formatting import NOT_RUN, paper_percent, percent
 from metro.analysis.grouping import make_cells
 from metro.analysis.paper import PaperCell, load_paper_cells
-from metro.evaluation.records import HIERARCHICAL_METHODS
-from metro.report.tables import NOT_RUN, paper_percent, percent
+from metro.planners.method_names import HIERARCHICAL_METHODS
 
 HEADER = (
     *("benchmark", "model", "method", "d", "h", "H", "T"),

@@ -69,6 +69,7 @@ def run_demo(
             model,
             folder / f"{benchmark}.metro",
             waypoint_budget=plan.waypoint_budget,
+            bar=progress_bar,
         )
         print_inspection(inspect_graph(graph), str(folder / f"{benchmark}.metro"))
         asked = prepare_queries(
@@ -78,6 +79,7 @@ def run_demo(
             goal_distance=_DISTANCE,
             count=queries,
             seed=seed,
+            bar=progress_bar,
         )
         bench = Bench(load_benchmark(benchmark), corpus, model, graph)
         with bench:

@@ -94,7 +94,7 @@ def _look_at_python() -> str:
 
 
 def _look_at_torch() -> str:
-    from metro.envs import swm_compat as compat
+    from metro import compat
 
     vision = compat.import_torchvision()
     import torch
@@ -108,7 +108,7 @@ def _look_at_torch() -> str:
 def _look_at_swm() -> str:
     from importlib.metadata import version
 
-    from metro.envs.swm_compat import import_swm
+    from metro.compat import import_swm
 
     import_swm()
     return f"stable-worldmodel {version('stable-worldmodel')}"

@@ -148,8 +148,9 @@ def evaluate(
     from metro.cli.terminal import success_bar
     from metro.evaluation.context import BenchSource
     from metro.evaluation.grid import run_campaign
-    from metro.evaluation.records import HIERARCHICAL_METHODS, summarise
+    from metro.evaluation.records import summarise
     from metro.evaluation.settings import choose_settings, find_queries
+    from metro.planners.method_names import HIERARCHICAL_METHODS
 
     asked = find_queries(benchmark, goal_distance, query_file, first)
     source = BenchSource(

@@ -45,6 +45,7 @@ def build(
     from metro import PricingCurve, build_graph, find_neighbours, save
     from metro.cli.terminal import progress_bar, spinner
     from metro.storage.atomic import require_writable
+    from metro.storage.parts import Parts
     from metro.storage.readers import read_latents
 
     require_writable(output, force=force)
@@ -57,7 +58,7 @@ def build(
             num_neighbours,
             workers=workers,
             progress=progress,
-            checkpoint=output.with_name(f".{output.name}.partial"),
+            checkpoint=Parts(output.with_name(f".{output.name}.partial")),
         )
     graph = build_graph(corpus, table, pricing)
     with spinner(f"Writing {output}"):

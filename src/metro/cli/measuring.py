@@ -29,8 +29,8 @@ def bench(
     ] = Path("out/bench"),
 ) -> None:
     """Measure metro and its peers on the same data, in one process."""
-    from metro.bench import KINDS, plot_scaling, render, run_bench
     from metro.errors import GraphError
+    from perf import KINDS, plot_scaling, render, run_bench
 
     if state_dim != "noise" and not state_dim.isdigit():
         raise GraphError(f"--state-dim must be a number or noise, got {state_dim!r}.")

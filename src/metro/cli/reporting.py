@@ -35,9 +35,10 @@ def report(
     from metro.report.build import write_report
     from metro.report.inputs import gather
     from metro.report.summary import headline_rows
+    from metro.studies.registry import STUDIES
 
     found = gather(rows or [Path("docs/results")])
-    written = write_report(found, output)
+    written = write_report(found, output, STUDIES)
     if as_json:
         print_json(headline_rows(found.rows))
     else:

@@ -47,8 +47,8 @@ def studies(
         return
     from metro.cli.terminal import print_table
     from metro.errors import BenchmarkError
+    from metro.report.study import count_rows
     from metro.studies.registry import STUDIES
-    from metro.studies.study import count_rows
 
     if results != RESULTS and not results.is_dir():
         raise BenchmarkError(f"There is no folder {results}. Give one with rows.")
@@ -87,7 +87,7 @@ def saturation(
     from metro.errors import BenchmarkError
     from metro.evaluation.records import append_rows, read_rows
     from metro.storage.readers import read_latents
-    from metro.studies.saturation.section import (
+    from metro.studies.saturation import (
         SATURATION,
         describe_latents,
         measure_row,

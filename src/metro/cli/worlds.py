@@ -145,9 +145,17 @@ def train(
     with open_corpus(corpus) as recording, progress_bar("Reading frames") as progress:
         recording.require(load_benchmark(benchmark))
         cache_pixels(recording, progress=progress)
-    with progress_bar(f"Training {family}") as progress:
+    with (
+        open_corpus(corpus) as recording,
+        progress_bar(f"Training {family}") as progress,
+    ):
         run = train_on_corpus(
-            corpus, output, recipe=recipe, preset=preset, init=init, progress=progress
+            recording,
+            output,
+            recipe=recipe,
+            preset=preset,
+            init=init,
+            progress=progress,
         )
     typer.echo(run.card.read_text())
 

@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 
 from metro.core.checks import check_cells
 from metro.core.latents import Latents
-from metro.storage.parts import Shards
-from metro.types import Frames, Gaps, Progress
+from metro.types import Frames, Gaps, PartStore, Progress
 
 if TYPE_CHECKING:
     from metro.kernels.neighbours.cells import Cells
@@ -140,21 +139,21 @@ class CellIndex:
         num_neighbours: int,
         *,
         progress: Progress | None = None,
-        shards: Shards | None = None,
+        parts: PartStore | None = None,
     ) -> tuple[Frames, Gaps]:
         """Return the nearest frames of other episodes for every frame.
 
         The same bytes for any number of workers.
         """
         table = _Filling(self._latents.num_frames, num_neighbours, progress)
-        if shards is not None:
-            for done in shards.finished():
-                table.put(done)
+        if parts is not None:
+            for done in parts.finished():
+                table.put((done["frames"], done["frame"], done["gap"]))
         with _one_blas_thread(), ThreadPoolExecutor(self._workers) as pool:
             work = self._scan_blocks(num_neighbours, _BLOCK_CELLS)
             if not self._pruning_pays(num_neighbours, table):
                 work = self._product_blocks(num_neighbours, table)
-            _run(pool, table.left(work), table, shards)
+            _run(pool, table.left(work), table, parts)
         del self._rows
         return table.frame, table.gap
 
@@ -293,19 +292,20 @@ def _run(
     pool: ThreadPoolExecutor,
     work: list[Work],
     table: _Filling,
-    shards: Shards | None,
+    parts: PartStore | None,
 ) -> None:
     """Run all calls; on Ctrl-C finish those under way, keep them, and stop."""
     futures: list[Future[Block]] = [pool.submit(item.answer) for item in work]
     try:
         for future in as_completed(futures):
-            table.put(future.result())
-            if shards is not None:
-                shards.add(future.result())
+            block = future.result()
+            table.put(block)
+            if parts is not None:
+                parts.add(dict(zip(("frames", "frame", "gap"), block, strict=True)))
     finally:
         pool.shutdown(cancel_futures=True)
-        if shards is not None:
-            shards.flush()
+        if parts is not None:
+            parts.flush()
 
 
 def _padded_exact(queries: NDArray[Any]) -> NDArray[np.float64]:

@@ -7,8 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metro.core.graph import FrameGraph
+from metro.core.saturation import Saturation, measure_saturation
 from metro.core.sweep import reachable_from
-from metro.studies.saturation.measure import Saturation, measure_saturation
 
 _SOURCES = 256
 """Frames that the share of joined pairs is estimated from, in a larger graph."""

@@ -1,7 +1,6 @@
 """The exact nearest frames of other episodes, for every frame, a goal or an entry."""
 
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -12,8 +11,7 @@ from metro.core.gaps import gaps_of_pairs
 from metro.core.latents import Latents, is_integer
 from metro.errors import GraphError
 from metro.kernels import has_numba
-from metro.storage.parts import Shards
-from metro.types import Frames, Gaps, NeighbourIndex, Progress, Vector
+from metro.types import Frames, Gaps, NeighbourIndex, PartStore, Progress, Vector
 
 DEFAULT_NEIGHBOURS = 4
 """k of the paper."""
@@ -84,7 +82,7 @@ def find_neighbours(
     *,
     workers: int | None = None,
     progress: Progress | None = None,
-    checkpoint: str | Path | None = None,
+    checkpoint: PartStore | None = None,
 ) -> NeighbourTable:
     """Return the exact nearest frames of other episodes, for every frame.
 
@@ -95,8 +93,9 @@ def find_neighbours(
         num_neighbours: k of the paper.
         workers: Threads; None: one a core. The result is the same for any number.
         progress: Called with (done, total) frames.
-        checkpoint: A directory for finished rows. If this run is interrupted, the next
-            one with the same directory goes on from there; it is removed at the end.
+        checkpoint: Where finished rows are kept, such as `metro.storage.parts.Parts`.
+            If this run is interrupted, the next one resumes from there; the parts are
+            removed at the end.
     """
     require_num_neighbours(num_neighbours)
     index = make_index(latents, workers=workers)
@@ -104,13 +103,11 @@ def find_neighbours(
         episodes = latents.episode_of(np.arange(latents.num_frames))
         found = index.nearest(latents.z, num_neighbours, episodes, progress=progress)
     else:
-        shards = None
         if checkpoint is not None:
-            key = f"{latents.digest} k={num_neighbours}"
-            shards = Shards(Path(checkpoint), key)
-        found = index.table(num_neighbours, progress=progress, shards=shards)
-        if shards is not None:
-            shards.remove()
+            checkpoint.open(f"{latents.digest} k={num_neighbours}")
+        found = index.table(num_neighbours, progress=progress, parts=checkpoint)
+        if checkpoint is not None:
+            checkpoint.remove()
     frame, gap = (_frozen(array) for array in found)
     return NeighbourTable(frame, gap, latents.digest, index)
 

@@ -3,10 +3,9 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from metro.data.corpus import Corpus
 from metro.envs.cube import Cube
-from metro.studies.residual.search import Possible, States, StateSpace
-from metro.types import Image
+from metro.envs.state_space import Possible, States, StateSpace
+from metro.types import CorpusLike, Image
 
 _NAMES = (
     *("pan", "lift", "elbow", "wrist 1", "wrist 2", "wrist 3", "gripper"),
@@ -41,7 +40,7 @@ class CubeStage:
             _NAMES, np.array(low), np.array(high), is_wrapped, self._refuse
         )
 
-    def read(self, corpus: Corpus) -> States:
+    def read(self, corpus: CorpusLike) -> States:
         """Return recorded states; of tilted cubes the yaw of their most level edge."""
         qpos = corpus.column("qpos").astype(np.float64)
         parts = [qpos[:, :7], qpos[:, 14:17], cube_yaws(qpos[:, 17:])[:, None]]

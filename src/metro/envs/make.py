@@ -3,7 +3,7 @@
 from typing import Any
 
 from metro.benchmark import Benchmark
-from metro.envs.swm_compat import import_swm
+from metro.compat import import_swm
 from metro.errors import WorldError
 
 

@@ -5,10 +5,9 @@ from collections.abc import Iterator
 import numpy as np
 from numpy.typing import NDArray
 
-from metro.data.corpus import Corpus
 from metro.envs.pusht import AGENT_RADIUS, BAR, STEM, WINDOW, PushT
-from metro.studies.residual.search import Possible, States, StateSpace
-from metro.types import Image
+from metro.envs.state_space import Possible, States, StateSpace
+from metro.types import CorpusLike, Image
 
 _WALLS = 5.0, 506.0
 """Where the walls are on both axes; the block stays between them."""
@@ -45,7 +44,7 @@ class PushTStage:
             leave_each_other,
         )
 
-    def read(self, corpus: Corpus) -> States:
+    def read(self, corpus: CorpusLike) -> States:
         """Return the recorded states without velocities, inside the limits."""
         recorded = corpus.column("state")[:, :5].astype(np.float64)
         return self.space.admit(recorded)[0]

@@ -7,15 +7,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metro.benchmark import Benchmark
-from metro.data.corpus import Corpus
 from metro.envs import open_world
 from metro.envs.cube_states import CubeStage
 from metro.envs.pusht_states import PushTStage
 from metro.envs.reacher import Reacher
+from metro.envs.state_space import Possible, States, StateSpace
 from metro.envs.tworoom import TwoRoom
 from metro.errors import BenchmarkError
-from metro.studies.residual.search import Possible, States, StateSpace
-from metro.types import Image
+from metro.types import CorpusLike, Image
 
 
 class Stage(Protocol):
@@ -23,7 +22,7 @@ class Stage(Protocol):
 
     space: StateSpace
 
-    def read(self, corpus: Corpus) -> States:
+    def read(self, corpus: CorpusLike) -> States:
         """Return the states ``[N, S]`` of all recorded frames."""
         ...
 
@@ -54,7 +53,7 @@ class TwoRoomStage:
             self._leave_wall,
         )
 
-    def read(self, corpus: Corpus) -> States:
+    def read(self, corpus: CorpusLike) -> States:
         """Return the recorded places."""
         return corpus.column("proprio").astype(np.float64)
 
@@ -88,7 +87,7 @@ class ReacherStage:
             np.array([True, False]),
         )
 
-    def read(self, corpus: Corpus) -> States:
+    def read(self, corpus: CorpusLike) -> States:
         """Return the recorded poses inside the limits, the shoulder's in ±π."""
         return self.space.admit(corpus.column("qpos").astype(np.float64))[0]
 

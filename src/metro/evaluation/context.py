@@ -19,14 +19,9 @@ from metro.data.corpus import Corpus, open_corpus
 from metro.data.encode import require_fitting
 from metro.envs import open_world
 from metro.errors import BenchmarkError
-from metro.evaluation.action_stats import learn_missing_scaling
 from metro.evaluation.queries import Query, QuerySet
-from metro.evaluation.records import (
-    GRAPH_METHODS,
-    HIERARCHICAL_METHODS,
-    MODEL_METHODS,
-    Setting,
-)
+from metro.evaluation.records import Setting
+from metro.models.action_stats import learn_missing_scaling
 from metro.models.allocator import keep_freed_memory
 from metro.models.devices import choose_device
 from metro.models.frozen import FrozenModel
@@ -38,6 +33,11 @@ from metro.planners.hierarchical.hierarchy import (
     Hierarchy,
     prepare_hierarchy,
     require_macro,
+)
+from metro.planners.method_names import (
+    GRAPH_METHODS,
+    HIERARCHICAL_METHODS,
+    MODEL_METHODS,
 )
 from metro.storage.artefacts import load_graph
 from metro.types import Vector, World

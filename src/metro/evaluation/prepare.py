@@ -3,7 +3,6 @@
 from pathlib import Path
 
 from metro.benchmark import Benchmark
-from metro.cli.terminal import progress_bar
 from metro.core.graph import FrameGraph, build_graph
 from metro.core.neighbours import find_neighbours
 from metro.core.pricing import PricingCurve
@@ -13,6 +12,7 @@ from metro.evaluation.queries import QuerySet, load_queries, save_queries
 from metro.evaluation.settings import draw_queries
 from metro.models.frozen import FrozenModel
 from metro.storage.artefacts import load, save
+from metro.types import ProgressBar
 
 
 def prepare_graph(
@@ -21,6 +21,7 @@ def prepare_graph(
     path: Path,
     *,
     waypoint_budget: int,
+    bar: ProgressBar,
     device: str | None = None,
 ) -> FrameGraph:
     """Return the graph at ``path``; make it if it is not there or of something else.
@@ -33,7 +34,7 @@ def prepare_graph(
         made = graph.latents.provenance
         if {name: made[name]["digest"] for name in wanted} == wanted:
             return graph
-    with progress_bar("Encoding") as progress:
+    with bar("Encoding") as progress:
         latents = encode_corpus(
             corpus,
             model,
@@ -42,14 +43,14 @@ def prepare_graph(
             progress=progress,
             force=True,
         ).latents
-    with progress_bar("Neighbour table") as progress:
+    with bar("Neighbour table") as progress:
         table = find_neighbours(latents, progress=progress)
     graph = build_graph(latents, table, PricingCurve.fit(latents, waypoint_budget))
     save(graph, path, force=True)
     return graph
 
 
-def prepare_queries(
+def prepare_queries(  # noqa: PLR0913
     benchmark: Benchmark,
     corpus: Corpus,
     path: Path,
@@ -57,13 +58,14 @@ def prepare_queries(
     goal_distance: int,
     count: int,
     seed: int,
+    bar: ProgressBar,
 ) -> QuerySet:
     """Return the queries at ``path``; draw them if they are not there or of others."""
     if path.exists():
         found = load_queries(path)
         if found.corpus == corpus.digest:
             return found
-    with progress_bar("Looking at queries") as progress:
+    with bar("Looking at queries") as progress:
         drawn = draw_queries(
             benchmark,
             corpus,

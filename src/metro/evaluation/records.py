@@ -13,36 +13,18 @@ from metro.core.neighbours import DEFAULT_NEIGHBOURS
 from metro.core.pricing import DEFAULT_QUANTILE
 from metro.errors import BenchmarkError
 from metro.evaluation.queries import Query
-
-GRAPH_METHODS = ("metro", "committed")
-"""Those that need a graph."""
+from metro.planners.method_names import (
+    GRAPH_METHODS,
+    HIERARCHICAL_METHODS,
+    METHODS,
+    OPTIONS,
+)
 
 USUAL_GRAPH_OPTIONS: dict[str, float] = {
     "num_neighbours": DEFAULT_NEIGHBOURS,
     "quantile": DEFAULT_QUANTILE,
 }
 """k and α, which the paper does not tune."""
-
-HIERARCHICAL_METHODS = ("hi-lewm", "hi-lewm-c", "hi-lewm-c-staged")
-"""Those that need a macro model on top of the world model."""
-
-OPTIONS = {
-    "hi-lewm": ("box",),
-    "hi-lewm-c": ("leave-one-out",),
-    "hi-lewm-c-staged": ("leave-one-out",),
-}
-"""What can be asked of a method beyond the authors' way. Decision: D21."""
-
-MODEL_METHODS = (
-    *GRAPH_METHODS,
-    "flat",
-    "oracle",
-    "waypoints",
-    *HIERARCHICAL_METHODS,
-)
-"""Those that need a world model."""
-
-METHODS = (*MODEL_METHODS, "replay", "random", "stay")
 
 LARGEST_PLAN = 60
 """Action blocks; more is a mistake."""

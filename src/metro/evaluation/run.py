@@ -14,15 +14,7 @@ from metro.envs.rendering import find_renderer
 from metro.errors import BenchmarkError
 from metro.evaluation.context import Bench
 from metro.evaluation.queries import Query, QuerySet
-from metro.evaluation.records import (
-    HIERARCHICAL_METHODS,
-    MODEL_METHODS,
-    Setting,
-    append_rows,
-    key_of,
-    read_rows,
-    to_json,
-)
+from metro.evaluation.records import Setting, append_rows, key_of, read_rows, to_json
 from metro.planners.cem import CEMSettings
 from metro.planners.closed_loop import (
     Actor,
@@ -32,6 +24,7 @@ from metro.planners.closed_loop import (
     run_attempts,
     surviving,
 )
+from metro.planners.method_names import HIERARCHICAL_METHODS, MODEL_METHODS
 from metro.planners.micro import ModelActor
 from metro.planners.open_loop import RandomActor, ScriptedActor, Unseeing
 from metro.planners.selectors import (
@@ -41,8 +34,8 @@ from metro.planners.selectors import (
     OracleGuide,
     WaypointGuide,
 )
-from metro.source import commit
 from metro.types import World
+from metro.version import commit
 
 Rows = list[dict[str, Any]]
 Progress = Callable[[int, int, int], None]

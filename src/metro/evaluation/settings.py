@@ -15,8 +15,9 @@ from metro.evaluation.queries import (
     load_queries,
     sample_queries,
 )
-from metro.evaluation.records import GRAPH_METHODS, HIERARCHICAL_METHODS, Setting
+from metro.evaluation.records import Setting
 from metro.planners.hierarchical.budgets import STAGES
+from metro.planners.method_names import GRAPH_METHODS, HIERARCHICAL_METHODS
 from metro.storage.artefacts import load_graph
 from metro.types import Progress, World
 

@@ -6,7 +6,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from metro.envs.swm_compat import import_torchvision
+from metro.compat import import_torchvision
 from metro.errors import MissingExtra, ModelError
 from metro.models.presets import Sizes
 

@@ -9,15 +9,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from metro.data.corpus import Corpus
 from metro.errors import StorageError
 from metro.models.sequences import Footage
-from metro.types import Progress
+from metro.types import CorpusLike, Progress
 
 States = tuple[NDArray[np.float32], tuple[str, ...]]
 
 
-def footage_from_corpus(corpus: Corpus, *, progress: Progress | None = None) -> Footage:
+def footage_from_corpus(
+    corpus: CorpusLike, *, progress: Progress | None = None
+) -> Footage:
     """Return a corpus as training takes it, its pixels in an ``.npy`` beside it.
 
     Args:
@@ -42,7 +43,7 @@ def footage_from_corpus(corpus: Corpus, *, progress: Progress | None = None) -> 
 
 
 def cache_pixels(
-    corpus: Corpus, *, progress: Progress | None = None
+    corpus: CorpusLike, *, progress: Progress | None = None
 ) -> NDArray[np.uint8]:
     """Return all frames ``[N, S, S, 3]``, memory-mapped from an uncompressed file.
 
@@ -64,7 +65,7 @@ def cache_pixels(
     return np.asarray(np.load(place, mmap_mode="r"))
 
 
-def _decode(corpus: Corpus, place: Path, progress: Progress | None) -> None:
+def _decode(corpus: CorpusLike, place: Path, progress: Progress | None) -> None:
     unfinished = Path(f"{place}.unfinished")
     size = corpus.image_size
     frames = np.lib.format.open_memmap(
@@ -86,11 +87,11 @@ def _read_note(note: Path) -> Any:
         return None
 
 
-def _num_bytes(corpus: Corpus) -> int:
+def _num_bytes(corpus: CorpusLike) -> int:
     return corpus.num_frames * corpus.image_size**2 * 3
 
 
-def state_targets(corpus: Corpus) -> States | None:
+def state_targets(corpus: CorpusLike) -> States | None:
     """Return the true state that probes and state heads aim at, or None if unknown.
 
     Angles are given by sine and cosine: they have no jump.
@@ -99,11 +100,11 @@ def state_targets(corpus: Corpus) -> States | None:
     return None if read is None else read(corpus)
 
 
-def _tworoom(corpus: Corpus) -> States:
+def _tworoom(corpus: CorpusLike) -> States:
     return _joined({"agent x,agent y": corpus.column("pos_agent")})
 
 
-def _reacher(corpus: Corpus) -> States:
+def _reacher(corpus: CorpusLike) -> States:
     angles = corpus.column("qpos")
     return _joined(
         {
@@ -113,7 +114,7 @@ def _reacher(corpus: Corpus) -> States:
     )
 
 
-def _pusht(corpus: Corpus) -> States:
+def _pusht(corpus: CorpusLike) -> States:
     state = corpus.column("state")
     angle = state[:, 4:5]
     return _joined(
@@ -125,7 +126,7 @@ def _pusht(corpus: Corpus) -> States:
     )
 
 
-def _cube(corpus: Corpus) -> States:
+def _cube(corpus: CorpusLike) -> States:
     return _joined(
         {
             "effector x,effector y,effector z": corpus.column("proprio_effector_pos"),
@@ -139,7 +140,7 @@ def _joined(parts: dict[str, NDArray[Any]]) -> States:
     return np.column_stack(list(parts.values())).astype(np.float32), names
 
 
-_TARGETS: dict[str, Callable[[Corpus], States]] = {
+_TARGETS: dict[str, Callable[[CorpusLike], States]] = {
     "tworoom": _tworoom,
     "reacher": _reacher,
     "pusht": _pusht,

@@ -7,10 +7,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metro.core.latents import Latents
+from metro.core.saturation import measure_saturation
 from metro.models.frozen import FrozenModel, check_health
 from metro.models.presets import ACTION_BLOCK
 from metro.models.sequences import Footage, clip_starts
-from metro.studies.saturation.measure import measure_saturation
 
 HORIZONS = (1, 2, 3, 4, 5)
 """Blocks ahead at which prediction is compared with copying."""

@@ -5,7 +5,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from metro.data.corpus import open_corpus
 from metro.errors import ModelError
 from metro.models.cards import write_card
 from metro.models.frozen import FrozenModel
@@ -16,7 +15,7 @@ from metro.models.probes import report
 from metro.models.sequences import split_episodes
 from metro.models.train_config import Recipe
 from metro.models.training import train
-from metro.types import Progress
+from metro.types import CorpusLike, Progress
 
 
 @dataclass(frozen=True)
@@ -30,7 +29,7 @@ class Run:
 
 
 def train_on_corpus(
-    corpus_path: str | Path,
+    corpus: CorpusLike,
     path: str | Path,
     *,
     recipe: Recipe,
@@ -41,7 +40,7 @@ def train_on_corpus(
     """Train on a corpus; write the model, ``.report.json``, ``.log.json`` and a card.
 
     Args:
-        corpus_path: Anything `metro.data.corpus.open_corpus` opens.
+        corpus: An open corpus.
         path: The ``.safetensors`` file to write.
         recipe: How to train.
         preset: ``small`` or ``paper``: the sizes of the network.
@@ -50,11 +49,10 @@ def train_on_corpus(
     """
     path = Path(path)
     started_from = None if init is None else load_model(init)
-    with open_corpus(corpus_path) as corpus:
-        footage = footage_from_corpus(corpus)
+    footage = footage_from_corpus(corpus)
     if footage.benchmark is None and preset == "small" and started_from is None:
         raise ModelError(
-            f"{corpus_path} does not say which benchmark it shows, and the small "
+            f"{corpus.name} does not say which benchmark it shows, and the small "
             f"preset depends on it. Make it with metro record."
         )
     sizes = (

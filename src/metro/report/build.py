@@ -13,6 +13,7 @@ from metro.analysis.comparison import (
 )
 from metro.analysis.config_results import Cell, fullest
 from metro.analysis.episode_results import Task
+from metro.analysis.formatting import NOT_RUN
 from metro.analysis.grouping import make_cells
 from metro.analysis.paper import PaperCell, load_paper_cells
 from metro.errors import BenchmarkError
@@ -33,9 +34,9 @@ from metro.report.inputs import Material, Shown
 from metro.report.markdown_html import sections
 from metro.report.missing import missing
 from metro.report.overview import overview
+from metro.report.study import Section, Study
 from metro.report.study_sections import study_part
 from metro.report.tables import (
-    NOT_RUN,
     arrivals,
     by_tag,
     fronts,
@@ -44,7 +45,6 @@ from metro.report.tables import (
     source_of,
     times,
 )
-from metro.studies.study import Section
 
 _TITLE = "Results of metro-wm"
 _LEAD = (
@@ -76,16 +76,22 @@ _PAIRING = (
 _UNPAIRED = "Not run: metro and another method on the same queries and seeds."
 
 
-def results_markdown(material: Material, pictures: str = "") -> str:
+def results_markdown(
+    material: Material, pictures: str = "", studies: Sequence[Study] = ()
+) -> str:
     """Return all tables as Markdown, the same text for the same rows in any order.
 
     Args:
         material: The preface is left out: it is Markdown already.
         pictures: Where storyboards and films are, seen from the page. Plots are left
             out, for they are not files yet.
+        studies: Those that the page has a section for.
     """
     cells = make_cells(material.rows)
-    page = [*_tables(cells, {}), *_closing(cells, material, study_part(material))]
+    page = [
+        *_tables(cells, {}),
+        *_closing(cells, material, study_part(material, studies)),
+    ]
     return to_markdown(block for part in page for block in _linked(part, pictures))
 
 
@@ -96,7 +102,9 @@ def _linked(block: Block, folder: str) -> list[Block]:
     return [replace(block, name=folder + block.name)] if block.is_photo else []
 
 
-def write_report(material: Material, folder: Path) -> list[Path]:
+def write_report(
+    material: Material, folder: Path, studies: Sequence[Study] = ()
+) -> list[Path]:
     """Write report.md, report.html and the pictures; return the files.
 
     A report that is there already is replaced.
@@ -116,12 +124,12 @@ def write_report(material: Material, folder: Path) -> list[Path]:
             drawn[name] = draw(some)
             described = f"{titles[task]}: {_DESCRIPTIONS[what]}"
             plots.setdefault(task, []).append(Picture(name, described))
-    studies = study_part(material)
-    drawn |= studies.pictures
+    analyses = study_part(material, studies)
+    drawn |= analyses.pictures
     page = [
         *_opening(cells, material),
         *_tables(cells, plots),
-        *_closing(cells, material, studies),
+        *_closing(cells, material, analyses),
     ]
     texts = {
         "report.md": to_markdown(page).encode(),

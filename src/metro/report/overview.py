@@ -13,10 +13,11 @@ from metro.analysis.comparison import (
 )
 from metro.analysis.config_results import Cell, fullest
 from metro.analysis.episode_results import Task
+from metro.analysis.formatting import NOT_RUN
 from metro.analysis.paper import PaperCell
-from metro.evaluation.records import HIERARCHICAL_METHODS
+from metro.planners.method_names import HIERARCHICAL_METHODS
 from metro.report.document import Table
-from metro.report.tables import NOT_RUN, paper_figure
+from metro.report.tables import paper_figure
 
 _FEWEST_PAIRS = 10
 """Below it a bootstrap tells nothing: no interval is printed."""

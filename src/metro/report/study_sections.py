@@ -6,18 +6,17 @@ from typing import Any
 
 from metro.report.document import Block, Command, Heading, Picture, Text
 from metro.report.inputs import Material
-from metro.studies import registry
-from metro.studies.study import Section, Study
+from metro.report.study import Section, Study
 
 _LEVEL = 3
 _NONE = "No study is known to this version."
 
 
-def study_part(material: Material) -> Section:
+def study_part(material: Material, studies: Sequence[Study]) -> Section:
     """Return the studies' part of the page; one that was not run says how to."""
     page: list[Block] = [Heading("Studies")]
     pictures: dict[str, bytes] = {}
-    for study in registry.STUDIES:
+    for study in studies:
         page += [Heading(study.title, _LEVEL), Text(study.question)]
         rows = _rows(study, material)
         if rows:
@@ -28,7 +27,7 @@ def study_part(material: Material) -> Section:
         else:
             page += [Text("Not run. This runs it:")]
         page += [Command(study.command)]
-    known = {study.name for study in registry.STUDIES}
+    known = {study.name for study in studies}
     page += [
         Text(f"There are rows of {name}, but no study of this name: left out.")
         for name in sorted(material.study_rows.keys() - known)

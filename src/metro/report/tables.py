@@ -17,12 +17,11 @@ from metro.analysis.comparison import (
 )
 from metro.analysis.config_results import Cell, front
 from metro.analysis.episode_results import PHASES, PLANNING, UNKNOWN, Task
+from metro.analysis.formatting import NOT_RUN, NOTHING, paper_percent, percent
 from metro.analysis.paper import PaperCell
 from metro.analysis.statistics import arrival_ratio, wilson
 from metro.report.document import Table
 
-NOT_RUN = "not run"
-_NONE = "-"
 _UNTAGGED = "untagged"
 
 
@@ -36,7 +35,9 @@ def headline(cells: Sequence[Cell], paper: Sequence[PaperCell]) -> Table:
             budgets = budgets_of(task.goal_distance)
             known = paper_figure(task, label, budgets[0], paper)
             named = ", ".join(map(str, budgets))
-            rows.append((label, _NONE, _NONE, named, NOT_RUN, *[_NONE] * 4, known))
+            rows.append(
+                (label, NOTHING, NOTHING, named, NOT_RUN, *[NOTHING] * 4, known)
+            )
     header = ("method", "h", "H", "T", "success", "95 %", "mean ± std", "open starts")
     return Table((*header, "runs", "paper"), tuple(rows), source_of(cells))
 
@@ -101,7 +102,7 @@ def times(cells: Sequence[Cell]) -> Table:
                 *(_number(spent[phase], 3) for phase in PHASES),
                 _number(planning, 3),
                 _number(sum(spent.values()) - planning, 3),
-                _NONE if share is None else f"{share:.1%}",
+                NOTHING if share is None else f"{share:.1%}",
             )
         )
     header = (
@@ -166,18 +167,6 @@ def source_of(cells: Iterable[Cell]) -> str:
     )
 
 
-def percent(mean: float, std: float | None) -> str:
-    """Return shares as the paper prints them: mean ± std in percent."""
-    return f"{100 * mean:.2f}" + ("" if std is None else f" ± {100 * std:.2f}")
-
-
-def paper_percent(cell: PaperCell) -> str:
-    """Return the paper's figure."""
-    if cell.mean is None:
-        return _NONE
-    return f"{cell.mean:.2f}" + ("" if cell.std is None else f" ± {cell.std:.2f}")
-
-
 def paper_figure(
     task: Task, label: str, step_budget: int, paper: Sequence[PaperCell]
 ) -> str:
@@ -188,7 +177,7 @@ def paper_figure(
         paper_percent(cell) + ("" if same else f" (T = {cell.step_budget})")
         for cell in same or found
     ]
-    return "; ".join(shown) or _NONE
+    return "; ".join(shown) or NOTHING
 
 
 def _headline_row(line: Line, paper: Sequence[PaperCell]) -> tuple[str, ...]:
@@ -201,7 +190,7 @@ def _headline_row(line: Line, paper: Sequence[PaperCell]) -> tuple[str, ...]:
         f"{100 * line.success:.1f}",
         f"{100 * low:.1f} to {100 * high:.1f}",
         percent(*line.over_seeds),
-        _NONE if left is None else f"{100 * left:.1f}",
+        NOTHING if left is None else f"{100 * left:.1f}",
         str(line.num_runs),
         paper_figure(line.cell.task, line.label, line.step_budget, paper),
     )
@@ -214,7 +203,7 @@ def _longest(cells: Sequence[Cell]) -> list[Line]:
 
 
 def _setting(cell: Cell) -> tuple[str, str]:
-    blocks, budget = (_NONE if part is None else str(part) for part in cell.setting)
+    blocks, budget = (NOTHING if part is None else str(part) for part in cell.setting)
     macro = "" if cell.macro_steps is None else f", h_h = {cell.macro_steps}"
     return blocks + macro, budget
 
@@ -222,19 +211,19 @@ def _setting(cell: Cell) -> tuple[str, str]:
 def _kinds(cell: Cell) -> str:
     total = cell.kinds.total()
     counted = sorted(cell.kinds.items(), key=lambda item: (-item[1], item[0]))
-    return ", ".join(f"{kind} {n / total:.0%}" for kind, n in counted) or _NONE
+    return ", ".join(f"{kind} {n / total:.0%}" for kind, n in counted) or NOTHING
 
 
 def _share(solved: np.ndarray) -> str:
     if not len(solved):
-        return _NONE
+        return NOTHING
     low, high = wilson(int(solved.sum()), len(solved))
     interval = f"({100 * low:.0f} to {100 * high:.0f})"
     return f"{100 * solved.mean():.1f} {interval}, n = {len(solved)}"
 
 
 def _number(value: float | None, digits: int = 2) -> str:
-    return _NONE if value is None else f"{value:.{digits}f}"
+    return NOTHING if value is None else f"{value:.{digits}f}"
 
 
 def p_value_text(value: float) -> str:

@@ -9,11 +9,12 @@ from typing import Any, TypeVar
 from metro.analysis.comparison import Difference, Line, difference
 from metro.analysis.config_results import Cell
 from metro.analysis.episode_results import UNKNOWN
+from metro.analysis.formatting import percent
 from metro.benchmark import PAPER_FILE, benchmarks_folder
 from metro.errors import BenchmarkError
 from metro.report.document import Block, Text
-from metro.report.tables import p_value_text, percent
-from metro.studies.study import Row
+from metro.report.study import Row
+from metro.report.tables import p_value_text
 
 Read = TypeVar("Read")
 NONE = "-"

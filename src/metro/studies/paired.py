@@ -5,10 +5,12 @@ from collections.abc import Iterable, Sequence
 from metro.analysis.comparison import METRO, Line, by_task, paper_of
 from metro.analysis.config_results import Cell, best_cell
 from metro.analysis.episode_results import Task
+from metro.analysis.formatting import NOT_RUN, paper_percent
 from metro.analysis.grouping import make_cells
 from metro.analysis.paper import PaperCell, load_paper_cells
 from metro.report.document import Block, Table, Text
-from metro.report.tables import NOT_RUN, arrival_of, paper_figure, paper_percent
+from metro.report.study import Row, Section, Study
+from metro.report.tables import arrival_of, paper_figure
 from metro.studies.common import (
     NONE,
     PAIR_HEADER,
@@ -17,7 +19,6 @@ from metro.studies.common import (
     notes_of,
     pair_up,
 )
-from metro.studies.study import Row, Section, Study
 
 _PAIRED = (
     "Both methods on the same queries and seeds, within the longest T that both had "

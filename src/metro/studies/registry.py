@@ -1,13 +1,13 @@
 """All studies, in the order of the report."""
 
 from metro.errors import BenchmarkError
+from metro.report.study import Study
 from metro.studies.corpus_size.section import CORPUS_SIZE
 from metro.studies.micro_planner.section import MICRO_PLANNER
 from metro.studies.offline_cost.section import OFFLINE_COST
 from metro.studies.paired import ORACLE, RE_ENTRY
 from metro.studies.residual.section import RESIDUAL
-from metro.studies.saturation.section import SATURATION
-from metro.studies.study import Study
+from metro.studies.saturation import SATURATION
 
 STUDIES: tuple[Study, ...] = (
     RESIDUAL,

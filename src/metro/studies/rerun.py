@@ -1,7 +1,6 @@
 """``metro rerun``: the paper's cells with a model and recordings that are at hand."""
 
-from collections.abc import Callable, Iterable, Sequence
-from contextlib import AbstractContextManager
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -13,14 +12,14 @@ from metro.evaluation.context import BenchSource
 from metro.evaluation.grid import run_campaign
 from metro.evaluation.prepare import prepare_graph, prepare_queries
 from metro.evaluation.queries import QuerySet, load_queries
-from metro.evaluation.records import HIERARCHICAL_METHODS, Setting
-from metro.evaluation.run import Progress
+from metro.evaluation.records import Setting
 from metro.evaluation.settings import MICRO_BLOCKS
 from metro.models.loading import load_model
+from metro.planners.method_names import HIERARCHICAL_METHODS
+from metro.types import ProgressBar
 
 _COUNT, _DRAW_SEED = 50, 0
 _MACRO_STEPS = 2
-Bar = Callable[[str], AbstractContextManager[Progress]]
 
 
 @dataclass(frozen=True)
@@ -51,7 +50,7 @@ class Rerun:
         return self.folder / "rows.jsonl"
 
 
-def rerun(asked: Rerun, bar: Bar) -> list[PaperCell]:
+def rerun(asked: Rerun, bar: ProgressBar) -> list[PaperCell]:
     """Encode, build the graph, and plan every cell of the paper; return the cells.
 
     What is in the folder already is not made again.
@@ -88,10 +87,15 @@ def rerun(asked: Rerun, bar: Bar) -> list[PaperCell]:
         corpus.require(benchmark)
         budget = max(cell.waypoint_budget or 1 for cell in cells)
         prepare_graph(
-            corpus, model, graph, waypoint_budget=budget, device=asked.source.device
+            corpus,
+            model,
+            graph,
+            waypoint_budget=budget,
+            bar=bar,
+            device=asked.source.device,
         )
         queries = {
-            distance: _queries(benchmark, corpus, distance, asked)
+            distance: _queries(benchmark, corpus, distance, asked, bar)
             for distance, settings in chosen.items()
             if settings
         }
@@ -141,7 +145,7 @@ def _settings(cells: Iterable[PaperCell], distance: int, asked: Rerun) -> list[S
 
 
 def _queries(
-    benchmark: Benchmark, corpus: Corpus, distance: int, asked: Rerun
+    benchmark: Benchmark, corpus: Corpus, distance: int, asked: Rerun, bar: ProgressBar
 ) -> QuerySet:
     """Return the benchmark's own queries if they are of this corpus, else new ones."""
     name = f"{benchmark.name}-d{distance}.csv"
@@ -155,5 +159,6 @@ def _queries(
             goal_distance=distance,
             count=_COUNT,
             seed=_DRAW_SEED,
+            bar=bar,
         )
     return found if asked.first is None else found.first(asked.first)

@@ -119,7 +119,7 @@ class SwmSource:
     settings: Mapping[str, Any] = {}
 
     def __init__(self, name: str) -> None:
-        from metro.envs.swm_compat import import_swm
+        from metro.compat import import_swm
 
         swm = import_swm()
         self._lock = Lock()  # encoding reads from several threads
@@ -184,7 +184,7 @@ def _locate(path: str) -> Path | None:
         return place
     if "://" in path or (path.count("/") == 1 and not place.suffix):
         return None  # a scheme, or somebody's repository: swm finds or fetches it
-    from metro.envs.swm_compat import import_swm
+    from metro.compat import import_swm
 
     stored = import_swm().data.utils.get_cache_dir(sub_folder="datasets") / path
     if stored.exists():

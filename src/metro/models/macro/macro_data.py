@@ -5,15 +5,15 @@ from typing import Any
 import numpy as np
 
 from metro.core.latents import Latents
-from metro.data.corpus import Corpus
 from metro.errors import ModelError
-from metro.evaluation.action_stats import learn_missing_scaling, raw_actions
+from metro.models.action_stats import learn_missing_scaling, raw_actions
 from metro.models.frozen import FrozenModel
 from metro.models.macro.windows import Trajectories
+from metro.types import CorpusLike
 
 
 def make_trajectories(
-    latents: Latents, corpus: Corpus, model: FrozenModel
+    latents: Latents, corpus: CorpusLike, model: FrozenModel
 ) -> Trajectories:
     """Return latents beside the corpus' normalised actions.
 
@@ -38,7 +38,9 @@ def make_trajectories(
     )
 
 
-def require_latents_of(latents: Latents, corpus: Corpus, model: FrozenModel) -> None:
+def require_latents_of(
+    latents: Latents, corpus: CorpusLike, model: FrozenModel
+) -> None:
     """Raise `ModelError` unless ``latents`` are those of this corpus and model."""
     wanted = {"model": model.digest, "corpus": corpus.digest}
     for part, digest in wanted.items():

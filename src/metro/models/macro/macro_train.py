@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from metro.core.latents import Latents
-from metro.data.corpus import Corpus
 from metro.errors import ModelError
 from metro.models.frozen import FrozenModel
 from metro.models.macro.macro_cards import macro_card
@@ -25,7 +24,7 @@ from metro.models.macro.macro_training import (
 from metro.models.macro.offline_cost import MacroCost
 from metro.models.macro.windows import Trajectories
 from metro.models.sequences import split_episodes
-from metro.types import Progress
+from metro.types import CorpusLike, Progress
 
 
 @dataclass(frozen=True)
@@ -33,7 +32,7 @@ class MacroSource:
     """What a macro model is trained on; the three must belong together."""
 
     latents: Latents
-    corpus: Corpus
+    corpus: CorpusLike
     model: FrozenModel
 
 

@@ -10,8 +10,8 @@ from metro.core.graph import build_graph
 from metro.core.latents import Latents
 from metro.core.neighbours import find_neighbours
 from metro.core.pricing import PricingCurve
-from metro.data.corpus import Corpus
 from metro.models.frozen import FrozenModel
+from metro.types import CorpusLike
 
 SAMPLED = 20
 """Episodes that are encoded to tell how long all of them take."""
@@ -89,7 +89,7 @@ class MacroCost:
 
 
 def measure_offline(
-    corpus: Corpus,
+    corpus: CorpusLike,
     model: FrozenModel,
     latents: Latents,
     *,

@@ -3,9 +3,9 @@
 from dataclasses import dataclass
 
 from metro.errors import BenchmarkError
-from metro.evaluation.records import HIERARCHICAL_METHODS
 from metro.models.macro.macro_sizes import NUM_WAYPOINTS
 from metro.planners.cem import CEMSettings
+from metro.planners.method_names import HIERARCHICAL_METHODS
 
 METHODS = HIERARCHICAL_METHODS
 

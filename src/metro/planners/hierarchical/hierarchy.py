@@ -10,7 +10,7 @@ from torch import Tensor
 from metro.data.corpus import Corpus
 from metro.data.encode import require_fitting
 from metro.errors import ModelError
-from metro.evaluation.action_stats import raw_actions
+from metro.models.action_stats import raw_actions
 from metro.models.frozen import FrozenModel
 from metro.models.macro.macro_model import MacroModel
 from metro.planners.cem import make_stream

@@ -8,10 +8,11 @@ from numpy.typing import NDArray
 
 from metro.analysis.comparison import Line
 from metro.analysis.config_results import Cell
+from metro.analysis.formatting import percent
 from metro.analysis.grouping import make_cells
 from metro.errors import BenchmarkError
 from metro.report.document import Picture, Table, Text
-from metro.report.tables import percent
+from metro.report.study import Row, Section, Study
 from metro.studies.common import (
     NONE,
     commits_of,
@@ -19,7 +20,6 @@ from metro.studies.common import (
     paper_table,
     read_each,
 )
-from metro.studies.study import Row, Section, Study
 
 NAME = "corpus-size"
 SHARES = (1.0, 3.0, 10.0, 100.0)

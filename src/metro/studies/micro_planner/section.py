@@ -7,6 +7,7 @@ from metro.analysis.comparison import ORDER
 from metro.analysis.config_results import Cell
 from metro.analysis.grouping import make_cells
 from metro.report.document import Block, Table, Text
+from metro.report.study import Row, Section, Study
 from metro.studies.common import (
     PAIR_HEADER,
     Pair,
@@ -16,7 +17,6 @@ from metro.studies.common import (
     paper_table,
     read_each,
 )
-from metro.studies.study import Row, Section, Study
 
 NAME = "micro-planner"
 METHODS = ("flat", "metro", "oracle")

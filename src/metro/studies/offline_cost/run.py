@@ -17,8 +17,8 @@ from metro.models.frozen import FrozenModel
 from metro.models.macro.macro_data import require_latents_of
 from metro.models.macro.macro_weights import load_macro
 from metro.models.macro.offline_cost import SAMPLED, measure_offline
-from metro.source import commit
 from metro.studies.offline_cost.section import NAME
+from metro.version import commit
 
 _CARD = re.compile(
     r"^- cost: (\d+) steps, ([\d.]+) minutes(?: \(([\d.]+) of processor time\))?",

@@ -5,6 +5,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from metro.report.document import Table, Text
+from metro.report.study import Row, Section, Study
 from metro.studies.common import (
     NONE,
     commits_of,
@@ -12,7 +13,6 @@ from metro.studies.common import (
     read_each,
     require_once,
 )
-from metro.studies.study import Row, Section, Study
 
 NAME = "offline-cost"
 

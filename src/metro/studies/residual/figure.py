@@ -11,13 +11,13 @@ from metro.benchmark import load_benchmark
 from metro.core.planner import MetroPlanner
 from metro.data.corpus import open_corpus
 from metro.envs.resize import shrink
+from metro.envs.state_space import States
 from metro.envs.state_spaces import OpenStage
 from metro.errors import BenchmarkError
 from metro.evaluation.context import BenchSource
 from metro.evaluation.queries import Query
 from metro.storage.artefacts import load_graph
 from metro.studies.residual.measure import LabSource
-from metro.studies.residual.search import States
 from metro.studies.residual.sources import Asked, find_sub_goals
 from metro.studies.residual.targets import CONTROLS
 from metro.types import Image

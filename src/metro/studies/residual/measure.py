@@ -15,12 +15,13 @@ from metro.core.gaps import squared_gaps
 from metro.core.latents import Latents
 from metro.data.corpus import Corpus, open_corpus
 from metro.data.encode import require_fitting
+from metro.envs.state_space import States
 from metro.envs.state_spaces import OpenStage
 from metro.errors import BenchmarkError, LatentsError
 from metro.models.frozen import FrozenModel
 from metro.models.loading import load_model
 from metro.storage.artefacts import load
-from metro.studies.residual.search import Budget, Starts, States, search_states
+from metro.studies.residual.search import Budget, Starts, search_states
 from metro.studies.residual.targets import digest_of
 from metro.types import Vector
 

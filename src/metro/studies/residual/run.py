@@ -19,11 +19,11 @@ from metro.data.collect.workers import use_one_thread
 from metro.envs.rendering import Renderer, adopt, find_renderer
 from metro.errors import BenchmarkError, WorldError
 from metro.evaluation.records import append_rows, read_rows, require_writable
-from metro.source import commit
 from metro.studies.residual.measure import Lab, LabSource
 from metro.studies.residual.search import Budget, find_budget
 from metro.studies.residual.targets import Targets, digest_of
 from metro.types import Progress, Vector
+from metro.version import commit
 
 Row = dict[str, Any]
 

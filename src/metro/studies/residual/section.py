@@ -9,8 +9,8 @@ import numpy as np
 from metro.errors import BenchmarkError
 from metro.report.document import Block, Picture, Table, Text
 from metro.report.plots import COLOURS, pyplot, to_png
+from metro.report.study import Row, Section, Study
 from metro.studies.common import commits_of, read_each
-from metro.studies.study import Row, Section, Study
 
 COLUMNS = (
     *("benchmark", "model", "method", "planner", "budget", "n", "median"),

@@ -7,10 +7,10 @@ from metro.core.latents import Latents
 from metro.errors import BenchmarkError
 from metro.evaluation.context import BenchSource
 from metro.evaluation.queries import QuerySet
-from metro.evaluation.records import GRAPH_METHODS, HIERARCHICAL_METHODS
 from metro.evaluation.settings import choose_settings, find_queries
 from metro.models.loading import load_model
 from metro.planners.hierarchical.hierarchy import require_macro
+from metro.planners.method_names import GRAPH_METHODS, HIERARCHICAL_METHODS
 from metro.storage.artefacts import load
 from metro.studies.residual.measure import LabSource
 from metro.studies.residual.sub_goals import SubGoals, collect_sub_goals

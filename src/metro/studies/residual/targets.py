@@ -12,7 +12,7 @@ import numpy as np
 
 from metro.core.latents import Latents
 from metro.errors import BenchmarkError, LatentsError
-from metro.evaluation.records import HIERARCHICAL_METHODS
+from metro.planners.method_names import HIERARCHICAL_METHODS
 from metro.studies.residual.sub_goals import SubGoals
 from metro.types import Rows, Vector
 

@@ -1,0 +1,1 @@
+"""One-off investigations, with the JSON that each wrote. Not part of the wheel."""

@@ -1,0 +1,216 @@
+"""Latent gaps against frames: from how many frames on they tell nothing."""
+
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+import numpy as np
+
+from metro.core.latents import Latents
+from metro.core.saturation import Saturation, measure_saturation
+from metro.errors import LatentsError
+from metro.report.document import Picture, Table, Text
+from metro.report.study import Row, Section, Study
+from metro.studies.common import (
+    NONE,
+    commits_of,
+    paper_table,
+    read_each,
+    require_once,
+)
+from metro.version import __version__, commit
+
+NAME = "saturation"
+LONGEST = 75
+"""Frames of the longest gap, as in the paper's figure."""
+NUM_SAMPLES = 5_000
+SATURATED = 0.9
+"""Share of the cross-episode gap from which on we call a curve flat."""
+
+_SHOWN = (1, 5, 10, 25, 50, 75)
+_PICTURE = "saturation.png"
+_READING = (
+    "Median gap between two frames of an episode, d frames apart, over the median gap "
+    "between frames of different episodes; at 1 a state d frames away looks like any "
+    "other. The band of the plot is the interquartile range. The paper tells four "
+    "points of PushT, without naming the encoder."
+)
+
+
+@dataclass(frozen=True)
+class Curve:
+    """What one row says."""
+
+    benchmark: str
+    model: str
+    latents: str
+    num_samples: int
+    seed: int
+    points: tuple[Saturation, ...]
+
+    @property
+    def name(self) -> str:
+        """What the curve is of."""
+        return f"{self.benchmark}, {self.model}"
+
+    def median(self, distance: int) -> float | None:
+        """Return the median at a distance; None: the episodes are shorter."""
+        found = (point.median for point in self.points if point.distance == distance)
+        return next(found, None)
+
+    @property
+    def saturates_at(self) -> int | None:
+        """The first distance whose median is `SATURATED` or more; None: not by 75."""
+        flat = (point.distance for point in self.points if point.median >= SATURATED)
+        return next(flat, None)
+
+
+def describe_latents(
+    latents: Latents, *, num_samples: int = NUM_SAMPLES, seed: int = 0
+) -> dict[str, Any]:
+    """Return a row without its figures: which latents, measured how.
+
+    Raises:
+        LatentsError: If the latents do not say what they are of.
+    """
+    made = latents.provenance
+    parts = [made.get(part) for part in ("model", "corpus")]
+    told = [part.get("digest") for part in parts if isinstance(part, Mapping)]
+    if len(told) < 2 or None in told or not made.get("benchmark"):
+        raise LatentsError(
+            "These latents do not say of which model, corpus and benchmark they are. "
+            "Make them with metro encode."
+        )
+    return {
+        "study": NAME,
+        "benchmark": made["benchmark"],
+        "model": dict(made["model"]),
+        "corpus": dict(made["corpus"]),
+        "latents": latents.digest,
+        "frames": latents.num_frames,
+        "episodes": latents.num_episodes,
+        "setting": {"longest": LONGEST, "num_samples": num_samples, "seed": seed},
+        "versions": {
+            "metro-wm": __version__,
+            "numpy": np.__version__,
+            "commit": commit(),
+        },
+    }
+
+
+def measure_row(latents: Latents, told: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a row with its curve: every d = 1, ..., 75 that the episodes have.
+
+    Paper: Sec. E.
+    """
+    setting = told["setting"]
+    measured = measure_saturation(
+        latents,
+        range(1, setting["longest"] + 1),
+        num_samples=setting["num_samples"],
+        seed=setting["seed"],
+    )
+    if not measured:
+        raise LatentsError(
+            f"Saturation needs two episodes that differ, of two frames or more; these "
+            f"latents have {latents.num_episodes} episodes. Record more."
+        )
+    return {**told, "curve": [asdict(point) for point in measured]}
+
+
+def question_of(row: Row) -> tuple[str, str]:
+    """Return what a row answers: the same twice, the same curve."""
+    return row["latents"], str(sorted(row["setting"].items()))
+
+
+def render(rows: Sequence[Row]) -> Section:
+    """Return the table of medians and the plot of all curves."""
+    curves = read_each(rows, NAME, _read)
+    require_once([f"{curve.name} ({curve.latents[:12]})" for curve in curves], NAME)
+    curves.sort(key=lambda curve: (curve.benchmark, curve.model, curve.latents))
+    paper = {
+        (cell["benchmark"], cell["d"]): cell["median"] for cell in paper_table(NAME)
+    }
+    lines = [_line(curve) for curve in curves]
+    lines += [
+        (name, "paper", *(_number(paper.get((name, d))) for d in _SHOWN), NONE)
+        for name in sorted({benchmark for benchmark, _ in paper})
+    ]
+    samples = sorted({curve.num_samples for curve in curves})
+    seeds = sorted({curve.seed for curve in curves})
+    header = ("benchmark", "model", *(f"d = {d}" for d in _SHOWN))
+    table = Table(
+        (*header, f"first d at {SATURATED}"),
+        tuple(lines),
+        f"{', '.join(f'{n:,}' for n in samples)} pairs a distance, seed "
+        f"{', '.join(map(str, seeds))}; {commits_of(rows)}.",
+    )
+    picture = Picture(_PICTURE, "latent gap against frames, one panel a benchmark")
+    return Section((Text(_READING), table, picture), {_PICTURE: draw(curves)})
+
+
+def draw(curves: Sequence[Curve]) -> bytes:
+    """Return the curves as a PNG file, a panel for each benchmark."""
+    from metro.report.plots import COLOURS, pyplot, to_png
+
+    names = sorted({curve.benchmark for curve in curves})
+    figure, panels = pyplot().subplots(
+        1,
+        len(names),
+        figsize=(1.2 + 2.9 * len(names), 3.4),
+        layout="constrained",
+        sharey=True,
+        squeeze=False,
+    )
+    for axes, name in zip(panels[0], names, strict=True):
+        some = [curve for curve in curves if curve.benchmark == name]
+        for curve, colour in zip(some, COLOURS, strict=False):
+            d, median, low, high = np.array(
+                [(p.distance, p.median, p.lower, p.upper) for p in curve.points]
+            ).T
+            axes.plot(d, median, color=colour, label=curve.model)
+            axes.fill_between(d, low, high, color=colour, alpha=0.15, lw=0)
+        axes.axhline(1, color="#999999", linestyle=":", linewidth=1)
+        axes.set_title(name, fontsize=10)
+        axes.set(xlabel="d, frames", xlim=(0, None), ylim=(0, None))
+        axes.grid(visible=True, alpha=0.25)
+        axes.legend(frameon=False, fontsize=7, loc="lower right")
+    panels[0][0].set_ylabel("gap over cross-episode gap")
+    return to_png(figure)
+
+
+def _read(row: Row) -> Curve:
+    points = tuple(Saturation(**point) for point in row["curve"])
+    if not points:
+        raise ValueError("the curve is empty")
+    return Curve(
+        benchmark=str(row["benchmark"]),
+        model=str(row["model"]["name"]),
+        latents=str(row["latents"]),
+        num_samples=int(row["setting"]["num_samples"]),
+        seed=int(row["setting"]["seed"]),
+        points=points,
+    )
+
+
+def _line(curve: Curve) -> tuple[str, ...]:
+    medians = (_number(curve.median(distance)) for distance in _SHOWN)
+    flat = curve.saturates_at
+    last = f"over {curve.points[-1].distance}" if flat is None else str(flat)
+    return (curve.benchmark, curve.model, *medians, last)
+
+
+def _number(value: float | None) -> str:
+    return NONE if value is None else f"{value:.2f}"
+
+
+SATURATION = Study(
+    name=NAME,
+    title="Saturation of latent gaps",
+    question="From how many frames on do latent gaps tell nothing?",
+    command=(
+        "metro saturation tworoom.latents reacher.latents "
+        "-o docs/results/studies/saturation.jsonl"
+    ),
+    render=render,
+)

@@ -1,1 +1,0 @@
-"""Latent distance against frames: from how many frames on it says nothing."""

@@ -1,0 +1,419 @@
+"""Laws of `metro.models.loading` and of the files it reads."""
+
+import json
+import re
+import threading
+from functools import partial
+from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
+
+import numpy as np
+import pytest
+import torch
+from model_makers import TINY, make_model, scramble
+
+from metro import assets
+from metro.compat import import_swm
+from metro.errors import ModelError
+from metro.models.configs import parse_config
+from metro.models.hub import cached_folder, fetch_folder
+from metro.models.key_names import to_released
+from metro.models.loading import load_model, read_weights
+from metro.models.presets import PAPER
+from metro.models.weights import save_model
+
+MODULES = {
+    "lewm": "stable_worldmodel.wm.lewm.module",
+    "pldm": "stable_worldmodel.wm.pldm.module",
+}
+CLASSES = {
+    "lewm": "stable_worldmodel.wm.lewm.LeWM",
+    "pldm": "stable_worldmodel.wm.pldm.pldm.PLDM",
+}
+
+
+ONLY_LEWM = pytest.mark.parametrize("released", ["lewm"], indirect=True)
+
+
+def released_config(family="lewm", action_size=10):
+    """Return the tree of a released ``config.json``."""
+    module = MODULES[family]
+    norm = {"_target_": "torch.nn.BatchNorm1d", "_partial_": True}
+    mlp = {
+        "_target_": f"{module}.MLP",
+        "input_dim": 192,
+        "output_dim": 192,
+        "hidden_dim": 2048,
+        "norm_fn": norm,
+    }
+    return {
+        "_target_": CLASSES[family],
+        "encoder": {
+            "_target_": "stable_pretraining.backbone.utils.vit_hf",
+            "size": "tiny",
+            "patch_size": 14,
+            "image_size": 224,
+            "pretrained": False,
+            "use_mask_token": False,
+        },
+        "predictor": {
+            "_target_": f"{module}.Predictor",
+            "num_frames": 3,
+            "input_dim": 192,
+            "hidden_dim": 192,
+            "output_dim": 192,
+            "depth": 6,
+            "heads": 16,
+            "mlp_dim": 2048,
+            "dim_head": 64,
+            "dropout": 0.1,
+            "emb_dropout": 0.0,
+        },
+        "action_encoder": {
+            "_target_": f"{module}.Embedder",
+            "input_dim": action_size,
+            "emb_dim": 192,
+        },
+        "projector": dict(mlp),
+        "pred_proj": dict(mlp),
+    }
+
+
+def build_with_swm(family, config):
+    """Return swm's own model of a configuration, with random weights."""
+    import_swm()
+    from hydra.utils import get_class, instantiate
+    from transformers import ViTConfig, ViTModel
+
+    vit = ViTModel(
+        ViTConfig(
+            hidden_size=192,
+            num_hidden_layers=12,
+            num_attention_heads=3,
+            intermediate_size=768,
+            image_size=224,
+            patch_size=14,
+        ),
+        add_pooling_layer=False,
+        use_mask_token=False,
+    )
+    parts = {
+        name: instantiate(part)
+        for name, part in config.items()
+        if name not in ("_target_", "encoder")
+    }
+    model = get_class(CLASSES[family])(encoder=vit, **parts)
+    scramble(model)
+    return model.eval()
+
+
+@pytest.fixture(scope="module", params=["lewm", "pldm"])
+def released(request, tmp_path_factory):
+    """A full-size model, and the folder that swm's ``save_pretrained`` wrote."""
+    from omegaconf import OmegaConf
+
+    family = request.param
+    action_size = {"lewm": 10, "pldm": 25}[family]
+    config = released_config(family, action_size)
+    torch.manual_seed(0)
+    model = build_with_swm(family, config)
+    home = tmp_path_factory.mktemp(family)
+    from stable_worldmodel.wm.utils import save_pretrained
+
+    save_pretrained(model, "run", OmegaConf.create(config), cache_dir=str(home))
+    return family, model, next(home.glob("**/run"))
+
+
+@torch.no_grad()
+def swm_outputs(model, frames, actions):
+    """Return swm's latents of frames, and its rollout from the first of them."""
+    mean, std = torch.tensor([[0.485, 0.456, 0.406], [0.229, 0.224, 0.225]])
+    pixels = ((torch.from_numpy(frames) / 255 - mean) / std).permute(0, 3, 1, 2)
+    z = model.encode({"pixels": pixels[:, None]})["emb"][:, 0]
+    plan = torch.from_numpy(actions)[None]
+    info = {"pixels": pixels[None, None, :1].expand(1, len(actions), -1, -1, -1, -1)}
+    return z.numpy(), model.rollout(info, plan)["predicted_emb"][0, :, 1:].numpy()
+
+
+def test_released_folders_give_the_outputs_of_swm(released):
+    """Full-size models written by swm encode and roll out as in swm itself."""
+    family, model, folder = released
+    ours = load_model(folder)
+    assert ours.family == family
+    assert len(ours.network.state_dict()) == 303
+    rng = np.random.default_rng(0)
+    frames = rng.integers(256, size=(2, 224, 224, 3), dtype=np.uint8)
+    actions = rng.normal(size=(2, 4, 5 * ours.action_size)).astype(np.float32)
+    z, predicted = swm_outputs(model, frames, actions)
+    np.testing.assert_allclose(ours.encode(frames), z, atol=2e-4)
+    found = ours.rollout(np.repeat(z[:1], 2, axis=0), actions)
+    np.testing.assert_allclose(found, predicted, atol=2e-4)
+
+
+@ONLY_LEWM
+def test_names_of_transformers_4_are_read(released, tmp_path):
+    """Weights under the released names give the same model, bit for bit."""
+    _, model, folder = released
+    (tmp_path / "config.json").write_text((folder / "config.json").read_text())
+    tensors = to_released(model.state_dict())
+    assert any(name.startswith("encoder.encoder.layer.11.") for name in tensors)
+    wrapped = {
+        "state_dict": {f"model.{name}": value for name, value in tensors.items()}
+    }
+    torch.save(wrapped, tmp_path / "weights.pt")
+    assert load_model(tmp_path).digest == load_model(folder).digest
+    assert load_model(tmp_path / "weights.pt").digest == load_model(folder).digest
+
+
+def test_a_pickled_model_is_read_only_on_trust(released, tmp_path):
+    """Pickles are refused, and give the same model if the user trusts them."""
+    family, model, folder = released
+    path = tmp_path / "lewm_object.ckpt"
+    torch.save(torch.nn.Sequential(model), path)
+    message = (
+        f"{path} is a pickle, which can run any code when it is read. If you trust "
+        f"where it comes from: trust_pickle=True (--trust-pickle)."
+    )
+    with pytest.raises(ModelError, match=f"^{re.escape(message)}$"):
+        load_model(path)
+    loaded = load_model(path, trust_pickle=True)
+    assert (loaded.family, loaded.digest) == (family, load_model(folder).digest)
+
+
+@ONLY_LEWM
+def test_missing_tensors_are_told(released, tmp_path):
+    """A state dict without one tensor is refused by name."""
+    _, model, folder = released
+    (tmp_path / "config.json").write_text((folder / "config.json").read_text())
+    tensors = to_released(model.state_dict())
+    del tensors["encoder.encoder.layer.3.output.dense.bias"]
+    torch.save(tensors, tmp_path / "weights.pt")
+    message = (
+        f"{tmp_path / 'weights.pt'} lacks 1 of 303 tensors, the first is "
+        f"encoder.encoder.layer.3.output.dense.bias. It does not fit its own "
+        f"configuration."
+    )
+    with pytest.raises(ModelError, match=f"^{re.escape(message)}$"):
+        load_model(tmp_path)
+
+
+@ONLY_LEWM
+def test_sizes_that_differ_from_the_configuration_are_told(released, tmp_path):
+    """Weights of a model for other actions are refused with both shapes."""
+    _, model, folder = released
+    config = json.loads((folder / "config.json").read_text())
+    size = config["action_encoder"]["input_dim"]
+    config["action_encoder"]["input_dim"] = 35
+    (tmp_path / "config.json").write_text(json.dumps(config))
+    torch.save(model.state_dict(), tmp_path / "weights.pt")
+    message = (
+        f"{tmp_path / 'weights.pt'} has action_encoder.patch_embed.weight of shape "
+        f"(10, {size}, 1), its configuration asks for (10, 35, 1)."
+    )
+    with pytest.raises(ModelError, match=f"^{re.escape(message)}$"):
+        load_model(tmp_path)
+
+
+def test_a_truncated_file_is_told(tmp_path):
+    """Half of weights.pt is called truncated, with its size."""
+    path = tmp_path / "weights.pt"
+    torch.save({"a": torch.zeros(1000)}, path)
+    path.write_bytes(path.read_bytes()[:1500])
+    message = (
+        f"{path} is truncated or not a file of weights (1500 bytes). "
+        f"Copy or download it again."
+    )
+    with pytest.raises(ModelError, match=f"^{re.escape(message)}$"):
+        read_weights(path)
+
+
+def test_objects_in_weights_are_never_built(tmp_path):
+    """weights.pt that holds more than tensors is refused without running it."""
+    path = tmp_path / "weights.pt"
+    torch.save({"a": torch.nn.Linear(1, 1)}, path)
+    message = (
+        f"{path} holds more than tensors, or is damaged. A pickled model is read "
+        f"only as *_object.ckpt with trust_pickle=True (--trust-pickle)."
+    )
+    with pytest.raises(ModelError, match=f"^{re.escape(message)}$"):
+        read_weights(path)
+
+
+def test_unknown_targets_are_never_imported():
+    """A configuration that names something else is refused with the known names."""
+    config = released_config()
+    config["_target_"] = "os.system"
+    message = (
+        "config.json asks for 'os.system' as the model; metro knows "
+        "stable_worldmodel.wm.lewm.LeWM, stable_worldmodel.wm.lewm.lewm.LeWM, "
+        "stable_worldmodel.wm.pldm.PLDM, stable_worldmodel.wm.pldm.pldm.PLDM, "
+        "jepa.JEPA. It never imports what a configuration names."
+    )
+    with pytest.raises(ModelError, match=f"^{re.escape(message)}$"):
+        parse_config(config, "config.json")
+
+
+def test_released_configurations_have_the_published_sizes():
+    """The released tree is the paper preset."""
+    assert parse_config(released_config(), "config.json") == ("lewm", PAPER)
+
+
+def test_other_widths_are_refused():
+    """A predictor of another inner width is told, not built wrongly."""
+    config = released_config()
+    config["predictor"]["hidden_dim"] = 384
+    message = "config.json has predictor.hidden_dim = 384; metro builds it with 192."
+    with pytest.raises(ModelError, match=f"^{re.escape(message)}$"):
+        parse_config(config, "config.json")
+
+
+def test_a_folder_without_configuration_is_told(tmp_path):
+    """A folder that holds no config.json says what belongs there."""
+    message = (
+        f"{tmp_path / 'config.json'} does not exist; a model's folder holds "
+        f"config.json and weights.pt."
+    )
+    with pytest.raises(ModelError, match=f"^{re.escape(message)}$"):
+        load_model(tmp_path)
+
+
+def test_our_files_come_back_bit_for_bit(tmp_path):
+    """A saved model has the same digest, scaling and notes when it is read."""
+    model = make_model(scaling=([0.1, 0.2], [1.0, 2.0]), notes={"name": "tiny"})
+    save_model(model, tmp_path / "tiny.safetensors")
+    found = load_model(tmp_path / "tiny.safetensors")
+    assert found.digest == model.digest
+    assert found.network.sizes == TINY
+    assert (found.name, found.benchmark, found.rendering) == (
+        "tiny",
+        "tworoom",
+        "stock",
+    )
+    np.testing.assert_array_equal(found.action_std, [1.0, 2.0])
+    frames = np.random.default_rng(0).integers(256, size=(3, 16, 16, 3), dtype=np.uint8)
+    np.testing.assert_array_equal(found.encode(frames), model.encode(frames))
+
+
+def test_a_truncated_safetensors_is_told(tmp_path):
+    """Half of our file is called damaged."""
+    path = tmp_path / "tiny.safetensors"
+    save_model(make_model(), path)
+    path.write_bytes(path.read_bytes()[:-100])
+    with pytest.raises(ModelError) as caught:
+        load_model(path)
+    assert str(caught.value).startswith(
+        f"{path} is damaged or not a safetensors file ("
+    )
+    assert str(caught.value).endswith("). Copy it again.")
+
+
+def test_safetensors_of_others_are_told(tmp_path):
+    """Tensors without our description are not a model of ours."""
+    from safetensors.torch import save_file
+
+    path = tmp_path / "other.safetensors"
+    save_file({"a": torch.zeros(1)}, path)
+    message = (
+        f"{path} holds tensors but no metro model; released weights are folders with "
+        f"config.json and weights.pt."
+    )
+    with pytest.raises(ModelError, match=f"^{re.escape(message)}$"):
+        load_model(path)
+
+
+def test_names_that_mean_nothing_are_told(monkeypatch, tmp_path):
+    """A source that is nothing we know lists what it could have been."""
+    monkeypatch.setenv("STABLEWM_HOME", str(tmp_path))
+    with pytest.raises(ModelError) as caught:
+        load_model("no-such-model")
+    assert str(caught.value).startswith(
+        "There is no model 'no-such-model': not a file, a folder, a repository "
+        "user/name or one that comes with metro ("
+    )
+
+
+def test_shipped_models_are_found_by_name(monkeypatch, tmp_path):
+    """A model in metro's assets is loaded by its name; others are listed."""
+    monkeypatch.setattr(assets, "_folder", lambda: tmp_path)
+    save_model(make_model(), tmp_path / "lewm-small-tworoom.safetensors")
+    assert load_model("lewm-small-tworoom").digest == make_model().digest
+    message = "No model 'x' comes with metro. There are: lewm-small-tworoom."
+    with pytest.raises(ModelError, match=f"^{re.escape(message)}$"):
+        assets.asset_path("x")
+
+
+def test_repositories_come_from_the_local_caches(monkeypatch, tmp_path):
+    """A repository is found in swm's cache, else in Hugging Face's; runs by name."""
+    monkeypatch.setenv("STABLEWM_HOME", str(tmp_path / "swm"))
+    monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path / "hub"))
+    assert cached_folder("me/model") is None
+    expected = tmp_path / "hub/models--me--model/snapshots/abc"
+    _fill_folder(expected)
+    assert cached_folder("me/model") == expected
+    expected = tmp_path / "swm/checkpoints/models--me--model"
+    _fill_folder(expected)
+    assert cached_folder("me/model") == expected
+    _fill_folder(tmp_path / "swm/checkpoints/run")
+    assert cached_folder("run") == tmp_path / "swm/checkpoints/run"
+
+
+@pytest.fixture
+def hub(monkeypatch, tmp_path):
+    """A server that stands for Hugging Face; returns the folder that it serves."""
+
+    class Quiet(SimpleHTTPRequestHandler):
+        def log_message(self, *_):
+            pass
+
+    served = tmp_path / "served"
+    served.mkdir()
+    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=served))
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    monkeypatch.setenv("HF_ENDPOINT", f"http://127.0.0.1:{server.server_port}")
+    monkeypatch.setenv("STABLEWM_HOME", str(tmp_path / "swm"))
+    monkeypatch.delenv("HF_HUB_OFFLINE", raising=False)
+    yield served
+    server.shutdown()
+    server.server_close()
+
+
+def test_repositories_are_downloaded_whole(hub, tmp_path):
+    """What is not on the machine is fetched to swm's cache, and only then there."""
+    _fill_folder(hub / "me/model/resolve/main")
+    folder = fetch_folder("me/model")
+    assert folder == tmp_path / "swm/checkpoints/models--me--model"
+    assert sorted(file.name for file in folder.iterdir()) == [
+        "config.json",
+        "weights.pt",
+    ]
+    assert cached_folder("me/model") == folder
+
+
+def test_a_download_of_another_digest_is_refused(hub, tmp_path):
+    """Weights that are not the released ones are not kept."""
+    _fill_folder(hub / "quentinll/lewm-pusht/resolve/main")
+    message = (
+        "What was downloaded is not the released weights.pt of quentinll/lewm-pusht: "
+        "its sha256 starts with 01ba4719c80b, expected 48938400ae34. Try again."
+    )
+    with pytest.raises(ModelError, match=f"^{re.escape(message)}$"):
+        fetch_folder("quentinll/lewm-pusht")
+    assert list((tmp_path / "swm/checkpoints").iterdir()) == []
+
+
+def test_without_network_the_user_is_told_where_to_put_files(monkeypatch, tmp_path):
+    """Offline, the message names the folder that would be looked into."""
+    monkeypatch.setenv("STABLEWM_HOME", str(tmp_path))
+    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
+    target = tmp_path / "checkpoints/models--me--model"
+    message = (
+        f"me/model is not on this machine and could not be downloaded (HF_HUB_OFFLINE "
+        f"is set). Put its config.json and weights.pt into {target}."
+    )
+    with pytest.raises(ModelError, match=f"^{re.escape(message)}$"):
+        load_model("me/model")
+
+
+def _fill_folder(folder):
+    folder.mkdir(parents=True)
+    for name in ("config.json", "weights.pt"):
+        (folder / name).write_bytes(b"\n")
