@@ -15,7 +15,7 @@ from metro.core.neighbours import (
     find_neighbours,
 )
 from metro.core.pricing import PricingCurve
-from metro.types import Frames, Gaps
+from metro.types import FrameIds, Gaps
 from perf.measuring import FIELDS, Row, Tell
 from perf.synthetic import make_latents
 
@@ -53,9 +53,9 @@ class Truth(NamedTuple):
     """Exact answers for random frames, by brute force ranked in float64."""
 
     queries: NDArray[np.int64]
-    frame: Frames
+    frame: FrameIds
     gap: Gaps
-    nearest: Frames
+    nearest: FrameIds
 
     def recall(self, found: NDArray[Any]) -> float:
         """Return the share of true neighbours that are in ``[Q, K]`` found."""

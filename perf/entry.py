@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from metro.core.latents import Latents
 from metro.core.neighbours import BruteForceIndex
-from metro.types import Frames
+from metro.types import FrameIds
 from perf import libraries
 from perf.approximate import MOST_FRAMES, RECALL
 from perf.case import NUM_NEIGHBOURS, Case
@@ -75,7 +75,7 @@ def _measure(case: Case, method: str, ask: Ask, observed: _Observed) -> Row:
     )
 
 
-def _recall(expected: Frames, found: NDArray[Any]) -> float:
+def _recall(expected: FrameIds, found: NDArray[Any]) -> float:
     return float((expected[:, :, None] == found[:, None, :]).any(axis=2).mean())
 
 

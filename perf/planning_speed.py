@@ -24,7 +24,7 @@ from metro.compat import import_swm
 from metro.models.frozen import FrozenModel
 from metro.models.loading import load_model
 from metro.planners.cem import CEMSettings
-from metro.planners.micro import ModelActor
+from metro.planners.micro import CEMPlanner
 from metro.version import commit
 from perf.report import machine
 
@@ -88,7 +88,7 @@ def measure(
     rng = np.random.default_rng(0)
     size = model.image_size
     frames, goals = rng.integers(0, 256, (2, environments, size, size, 3), np.uint8)
-    actor = ModelActor(model, settings, list(range(environments)))
+    actor = CEMPlanner(model, settings, list(range(environments)))
     policy = swm_policy(model, settings, environments)
     infos = {
         "pixels": frames[:, None],

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from metro import PricingCurve, load
 from metro.benchmark import load_benchmark
 from metro.data.corpus import Corpus, open_corpus
-from metro.envs import open_world
+from metro.envs import open_env
 from metro.models.loading import load_model
 from metro.version import commit
 from research.routes import BUDGETS, LYING
@@ -61,12 +61,12 @@ def measure(folder: Path, corpus: str) -> dict[str, Any]:
     with open_corpus(str(folder / f"{corpus}.h5")) as recorded:
         states = recorded.column(column)[_chosen(recorded, name)]
     model = load_model(latents.provenance["model"]["name"])
-    world = open_world(
+    world = open_env(
         load_benchmark(name), image_size=model.image_size, rendering=model.rendering
     )
 
     def encoded(rows: NDArray[Any]) -> NDArray[np.float32]:
-        drawn = [world.show({column: row}).copy() for row in rows]
+        drawn = [world.render_state({column: row}).copy() for row in rows]
         latents: NDArray[np.float32] = model.encode(np.stack(drawn))
         return latents
 

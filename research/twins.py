@@ -18,11 +18,11 @@ import torch
 from numpy.typing import NDArray
 
 from metro.benchmark import benchmarks_folder
-from metro.evaluation.context import BenchSource
+from metro.evaluation.context import EvalConfig
 from metro.evaluation.queries import QuerySet, load_queries
 from metro.evaluation.records import Setting
 from metro.evaluation.run import answer
-from metro.studies.corpus_size.run import PartBench, part_of
+from metro.studies.corpus_size.run import PartContext, part_of
 from metro.version import commit
 
 TARGET = Path(__file__).parent / "twins.json"
@@ -37,7 +37,7 @@ def measure(folder: Path) -> Iterator[dict[str, Any]]:
     """Yield how each query went with, and without, replays of its demonstration."""
     queries = load_queries(benchmarks_folder() / "queries" / f"{CORPUS}-d75.csv")
     graph = folder / f"{CORPUS}-lewm.metro"
-    with BenchSource(
+    with EvalConfig(
         "pusht", str(folder / f"{CORPUS}.h5"), MODEL, graph
     ).open() as whole:
         queries.require_corpus(whole.corpus.digest)
@@ -47,7 +47,7 @@ def measure(folder: Path) -> Iterator[dict[str, Any]]:
         dealt = np.random.default_rng(0).permutation(demonstrations.max() + 1) % 2
         for half in (0, 1):
             episodes = np.flatnonzero(dealt[demonstrations] == half)
-            part = PartBench(
+            part = PartContext(
                 *(whole.benchmark, whole.corpus, whole.model),
                 part_of(whole.graph, episodes),
                 whole=whole.graph,
@@ -64,7 +64,7 @@ def measure(folder: Path) -> Iterator[dict[str, Any]]:
             part.discard(*part.worlds(BATCH))
 
 
-def _planned(part: PartBench, queries: QuerySet) -> Iterator[dict[str, Any]]:
+def _planned(part: PartContext, queries: QuerySet) -> Iterator[dict[str, Any]]:
     for rows in answer(part, SETTING, list(queries), {}, batch=BATCH):
         print(f"{len(rows)} queries planned", file=sys.stderr)
         yield from rows

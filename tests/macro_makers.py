@@ -6,7 +6,7 @@ import numpy as np
 import torch
 from model_makers import TINY, make_model, scramble
 
-from metro.models.macro.macro_config import MacroRecipe
+from metro.models.macro.macro_config import MacroTrainConfig
 from metro.models.macro.macro_model import MacroModel
 from metro.models.macro.macro_networks import MacroNetwork
 from metro.models.macro.macro_sizes import MacroSizes, macro_sizes_for
@@ -25,7 +25,7 @@ SIZES = replace(
 )
 """Sizes of a macro network on `TINY` that trains in a second."""
 
-QUICK = MacroRecipe(epochs=2, batch_size=16, learning_rate=3e-3)
+QUICK = MacroTrainConfig(epochs=2, batch_size=16, learning_rate=3e-3)
 
 SCALING = ([0.0, 0.0], [1.0, 1.0])
 

@@ -7,8 +7,8 @@ import numpy as np
 from metro.models.frozen import FrozenModel
 from metro.models.networks import WorldModelNetwork
 from metro.models.presets import SMALL
-from metro.models.sequences import Footage
-from metro.models.train_config import Recipe
+from metro.models.sequences import TrajectoryDataset
+from metro.models.train_config import TrainConfig
 
 TINY = replace(
     SMALL["tworoom"],
@@ -23,7 +23,7 @@ TINY = replace(
 )
 """Sizes of a network that trains in a second."""
 
-QUICK = Recipe(steps=6, batch_size=16, num_directions=32, learning_rate=3e-3)
+QUICK = TrainConfig(steps=6, batch_size=16, num_directions=32, learning_rate=3e-3)
 
 
 def make_footage(num_episodes=12, length=30, *, seed=0, image_size=16):
@@ -38,7 +38,7 @@ def make_footage(num_episodes=12, length=30, *, seed=0, image_size=16):
     places = places.reshape(-1, 2).astype(np.float32)
     actions = actions.copy()
     actions[:, -1] = np.nan
-    return Footage(
+    return TrajectoryDataset(
         draw_dots(places, image_size),
         actions.reshape(-1, 2),
         np.full(num_episodes, length),

@@ -3,7 +3,7 @@
 import pytest
 
 from metro.benchmark import load_benchmark
-from metro.envs import open_world
+from metro.envs import open_env
 
 
 def world_fixture(name, **settings):
@@ -11,7 +11,7 @@ def world_fixture(name, **settings):
 
     @pytest.fixture(scope="module")
     def world():
-        opened = open_world(load_benchmark(name), **settings)
+        opened = open_env(load_benchmark(name), **settings)
         yield opened
         opened.close()
 

@@ -10,7 +10,7 @@ from metro.analysis.grouping import make_cells
 from metro.analysis.paper import load_paper_cells
 from metro.report.build import results_markdown
 from metro.report.document import Table, to_markdown
-from metro.report.inputs import Material, gather
+from metro.report.inputs import ReportInputs, gather
 from metro.report.overview import overview
 from metro.studies.registry import STUDIES
 
@@ -27,7 +27,7 @@ LEFT_TO_PAGE = "pusht-18685"
 
 
 @cache
-def material() -> Material:
+def material() -> ReportInputs:
     """Return rows, studies, pictures and words in docs/results."""
     return gather([RESULTS])
 

@@ -11,13 +11,13 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-Rows = NDArray[np.float32]
+LatentArray = NDArray[np.float32]
 """``[N, D]`` latents, one row a frame."""
 
 Vector = NDArray[np.floating[Any]]
 """``[D]`` one latent: a goal or an observation, float32 or float64."""
 
-Frames = NDArray[np.int32]
+FrameIds = NDArray[np.int32]
 """Frame numbers: 0-based rows of the latents. Negative values are named sentinels."""
 
 Gaps = NDArray[np.float64]
@@ -29,7 +29,7 @@ Costs = NDArray[np.float64]
 Offsets = NDArray[np.int64]
 """Start of every group, and the end of the last: ``[groups + 1]``."""
 
-Row = Mapping[str, NDArray[Any]]
+StateColumns = Mapping[str, NDArray[Any]]
 """The columns of one moment of a recording, each ``[...]`` without the row axis."""
 
 Image = NDArray[np.uint8]
@@ -47,7 +47,7 @@ class NeighbourIndex(Protocol):
 
     def nearest(
         self, queries: NDArray[Any], num_neighbours: int, excluded: NDArray[np.int64]
-    ) -> tuple[Frames, Gaps]:
+    ) -> tuple[FrameIds, Gaps]:
         """Return the frames nearest to each query, and their gaps.
 
         Args:
@@ -62,7 +62,7 @@ class NeighbourIndex(Protocol):
         ...
 
 
-class World(Protocol):
+class Env(Protocol):
     """One simulator with a camera, in a state of its own.
 
     What an episode does depends on its seed and its actions alone, never on what the
@@ -76,11 +76,11 @@ class World(Protocol):
         """Start afresh from a random state that ``seed`` alone decides."""
         ...
 
-    def restore(self, row: Row) -> None:
+    def set_state(self, row: StateColumns) -> None:
         """Put the simulator into a recorded state."""
         ...
 
-    def aim(self, row: Row) -> None:
+    def set_goal(self, row: StateColumns) -> None:
         """Make the state in ``row`` the goal."""
         ...
 
@@ -96,15 +96,15 @@ class World(Protocol):
         """Return whether the present state meets the goal, without stepping."""
         ...
 
-    def observe(self) -> dict[str, NDArray[Any]]:
+    def get_state(self) -> dict[str, NDArray[Any]]:
         """Return the columns of this moment, without pixels, owned by the caller."""
         ...
 
-    def draw(self) -> Image:
+    def render(self) -> Image:
         """Return the picture of this moment, owned by the caller."""
         ...
 
-    def show(self, row: Row) -> Image:
+    def render_state(self, row: StateColumns) -> Image:
         """Return the picture of a state without physics; leaves the state undefined."""
         ...
 
@@ -113,7 +113,7 @@ class World(Protocol):
         ...
 
 
-class Collector(Protocol):
+class CollectionPolicy(Protocol):
     """A way to act that makes one kind of recording; new for every episode."""
 
     def begin(self, world: Any, rng: np.random.Generator) -> None:

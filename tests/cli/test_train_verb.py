@@ -10,7 +10,7 @@ from typer.testing import CliRunner
 from metro.cli import app
 from metro.cli import terminal as display
 from metro.models import train as runs
-from metro.models.train_config import Recipe, paper_recipe
+from metro.models.train_config import TrainConfig, paper_config
 
 
 @pytest.fixture
@@ -53,9 +53,9 @@ def test_frames_are_read_under_a_bar_of_their_own(train):
 
 def test_the_preset_decides_what_is_not_given(train):
     """Batch size, rate and seed are the recipe's own."""
-    assert train()[0] == Recipe("lewm", 3_000)
+    assert train()[0] == TrainConfig("lewm", 3_000)
     recipe, _ = train("--preset", "paper", "--family", "pldm", "--steps", "7")
-    assert recipe == paper_recipe("pldm", steps=7)
+    assert recipe == paper_config("pldm", steps=7)
 
 
 def test_options_reach_the_recipe(train):

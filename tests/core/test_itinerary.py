@@ -7,7 +7,7 @@ import pytest
 from corpora import random_case
 
 import metro
-from metro.core.itinerary import LegKind, plan_journey
+from metro.core.itinerary import SegmentKind, plan_journey
 
 
 @pytest.mark.parametrize("seed", range(150))
@@ -20,17 +20,17 @@ def test_legs_join_and_add_up(seed):
         legs = plan_journey(routes, frame)
         if int(case.latents.episode_of(frame)) == case.held_out:
             expected = planner(case.latents.z[frame]).cost_to_go
-            kinds = (LegKind.ENTER,)
+            kinds = (SegmentKind.ENTER,)
         else:
             expected = routes.cost_to_go[frame]
-            kinds = (LegKind.RIDE, LegKind.BRIDGE, LegKind.ARRIVE)
+            kinds = (SegmentKind.RIDE, SegmentKind.BRIDGE, SegmentKind.ARRIVE)
         if np.isinf(expected):
             assert legs == []
             continue
         assert legs[0].kind in kinds
-        assert legs[-1].kind is LegKind.ARRIVE
+        assert legs[-1].kind is SegmentKind.ARRIVE
         assert legs[-1].total == pytest.approx(expected)
         for leg, following in pairwise(legs):
             assert leg.stop == following.start
             assert following.total == pytest.approx(leg.total + following.cost)
-            assert (leg.kind, following.kind) != (LegKind.RIDE, LegKind.RIDE)
+            assert (leg.kind, following.kind) != (SegmentKind.RIDE, SegmentKind.RIDE)

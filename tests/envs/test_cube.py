@@ -5,7 +5,7 @@ import pytest
 from world_makers import world_fixture
 
 from metro.benchmark import load_benchmark
-from metro.envs import open_world
+from metro.envs import open_env
 
 world = world_fixture("cube", image_size=32, rendering="fast")
 
@@ -15,7 +15,7 @@ def play(world, seed, steps=12):
     states = []
     for action in np.random.default_rng(seed).uniform(-1, 1, (steps, 5)):
         world.step(action)
-        row = world.observe()
+        row = world.get_state()
         states.append(np.concatenate([row["qpos"], row["qvel"]]))
     return np.array(states)
 
@@ -28,7 +28,7 @@ def test_a_step_is_the_environments_step(world):
     theirs = []
     for action in np.random.default_rng(0).uniform(-1, 1, (12, 5)):
         world.env.step(action)
-        row = world.observe()
+        row = world.get_state()
         theirs.append(np.concatenate([row["qpos"], row["qvel"]]))
     assert np.array_equal(ours, theirs)
 
@@ -55,7 +55,7 @@ def test_starts_vary(world):
     places = []
     for seed in range(5):
         world.reset(seed)
-        places.append(world.observe()["privileged_block_0_pos"])
+        places.append(world.get_state()["privileged_block_0_pos"])
     assert np.ptp(places, axis=0)[:2].min() > 0.02
     assert np.allclose(np.array(places)[:, 2], 0.02)
 
@@ -64,13 +64,13 @@ def test_a_restored_state_forgets_what_was_before(world):
     """The same row and actions give the same states after any other episode."""
     world.reset(2)
     play(world, 2, steps=20)
-    row = world.observe()
-    world.restore(row)
+    row = world.get_state()
+    world.set_state(row)
     alone = play(world, 3)
     world.reset(9)
     play(world, 9, steps=20)
-    world.restore(row)
-    assert np.array_equal(world.observe()["qpos"], row["qpos"])
+    world.set_state(row)
+    assert np.array_equal(world.get_state()["qpos"], row["qpos"])
     assert np.array_equal(play(world, 3), alone)
 
 
@@ -80,11 +80,11 @@ def test_a_restored_state_forgets_what_was_before(world):
 def test_success_is_4_centimetres(world, offset, solved):
     """The goal is met within 4 cm of the cube's centre, whatever the arm does."""
     world.reset(0)
-    row = world.observe()
+    row = world.get_state()
     goal = row | {
         "privileged_block_0_pos": row["privileged_block_0_pos"] + [offset, 0, 0]
     }
-    world.aim(goal)
+    world.set_goal(goal)
     assert world.is_solved() is solved
     assert world.step(np.zeros(5)) is solved
 
@@ -92,19 +92,19 @@ def test_success_is_4_centimetres(world, offset, solved):
 def test_the_goal_survives_a_restore(world):
     """Aim and restore may come in either order."""
     world.reset(0)
-    row = world.observe()
+    row = world.get_state()
     far = row | {"privileged_block_0_pos": row["privileged_block_0_pos"] + [0.1, 0, 0]}
-    world.aim(far)
-    world.restore(row)
+    world.set_goal(far)
+    world.set_state(row)
     assert not world.is_solved()
-    world.aim(row)
+    world.set_goal(row)
     assert world.is_solved()
 
 
 def test_columns_are_the_released_ones(world):
     """A row has the released columns, with underscores for slashes."""
     world.reset(0)
-    row = world.observe()
+    row = world.get_state()
     shapes = {name: column.shape for name, column in row.items()}
     assert shapes["qpos"] == (21,)
     assert shapes["qvel"] == (20,)
@@ -117,7 +117,7 @@ def test_columns_are_the_released_ones(world):
 def test_rows_belong_to_the_caller(world):
     """A row does not change when the world moves on."""
     world.reset(0)
-    row = world.observe()
+    row = world.get_state()
     kept = {name: column.copy() for name, column in row.items()}
     play(world, 0, steps=3)
     assert all(np.array_equal(row[name], kept[name]) for name in row)
@@ -127,20 +127,20 @@ def test_fast_frames_are_a_function_of_the_positions(world):
     """After a restore the frame is the one recorded, pixel for pixel."""
     world.reset(4)
     play(world, 4)
-    row, frame = world.observe(), world.draw()
+    row, frame = world.get_state(), world.render()
     assert frame.shape == (32, 32, 3)
     world.reset(5)
-    assert not np.array_equal(world.draw(), frame)
-    world.restore(row)
-    assert np.array_equal(world.draw(), frame)
+    assert not np.array_equal(world.render(), frame)
+    world.set_state(row)
+    assert np.array_equal(world.render(), frame)
 
 
 def test_stock_frames_are_the_environments_own(world):
     """Drawn with shadows and all; the fast ones show the same scene without."""
-    stock = open_world(load_benchmark("cube"), image_size=32)
+    stock = open_env(load_benchmark("cube"), image_size=32)
     for each in (stock, world):
         each.reset(6)
-    frame = stock.draw()
+    frame = stock.render()
     assert np.array_equal(frame, stock.env.render(camera="front_pixels"))
-    assert np.corrcoef(frame.ravel(), world.draw().ravel())[0, 1] > 0.85
+    assert np.corrcoef(frame.ravel(), world.render().ravel())[0, 1] > 0.85
     stock.close()

@@ -7,11 +7,11 @@ import pytest
 
 PROGRAM = """
 from metro.benchmark import load_benchmark
-from metro.envs import open_world
+from metro.envs import open_env
 worlds = []
 for rendering in ("stock", "fast"):
-    worlds.append(open_world(load_benchmark({name!r}), rendering=rendering))
-    worlds[-1].draw()
+    worlds.append(open_env(load_benchmark({name!r}), rendering=rendering))
+    worlds[-1].render()
 worlds[1].close()
 worlds[1].close()
 print("open")

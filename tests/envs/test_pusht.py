@@ -5,7 +5,7 @@ import pytest
 from world_makers import world_fixture
 
 from metro.benchmark import load_benchmark
-from metro.envs import open_world, pusht
+from metro.envs import open_env, pusht
 from metro.envs.make import make_environment
 from metro.envs.resize import shrink
 from metro.envs.variations import quiet_spaces
@@ -18,10 +18,10 @@ fast_world = world_fixture("pusht", image_size=64, rendering="fast")
 def wander(world, seed, steps=15):
     """Return the states of an episode of large random actions."""
     actions = np.random.default_rng(seed).uniform(-1, 1, (steps, 2))
-    states = [world.observe()["state"]]
+    states = [world.get_state()["state"]]
     for action in actions:
         world.step(action)
-        states.append(world.observe()["state"])
+        states.append(world.get_state()["state"])
     return np.array(states)
 
 
@@ -36,14 +36,14 @@ def state_of(**changes):
 def test_stock_frames_are_the_environments_own(world):
     """A stock frame is the environment's frame of 224 pixels, shrunk by areas."""
     world.reset(3)
-    assert np.array_equal(world.draw(), shrink(world.env.render(), (64, 64)))
+    assert np.array_equal(world.render(), shrink(world.env.render(), (64, 64)))
 
 
 def test_stock_frames_of_224_pixels_are_not_resized():
     """At 224 pixels nothing is changed."""
-    world = open_world(load_benchmark("pusht"))
+    world = open_env(load_benchmark("pusht"))
     world.reset(3)
-    assert np.array_equal(world.draw(), world.env.render())
+    assert np.array_equal(world.render(), world.env.render())
 
 
 def test_fast_frames_are_near_stock_frames(world, fast_world):
@@ -52,17 +52,17 @@ def test_fast_frames_are_near_stock_frames(world, fast_world):
     for seed in range(25):
         for each in (world, fast_world):
             each.reset(seed)
-        differences.append(world.draw().astype(float) - fast_world.draw())
+        differences.append(world.render().astype(float) - fast_world.render())
     assert np.sqrt(np.mean(np.square(differences))) < 2.0
 
 
 def test_frames_belong_to_the_caller(fast_world):
     """Drawing again does not change an earlier frame."""
     fast_world.reset(1)
-    first = fast_world.draw()
+    first = fast_world.render()
     kept = first.copy()
     fast_world.reset(2)
-    second = fast_world.draw()
+    second = fast_world.render()
     assert np.array_equal(first, kept)
     assert not np.array_equal(first, second)
 
@@ -76,7 +76,7 @@ def test_a_step_is_the_environments_step(world):
     for action in np.random.default_rng(0).uniform(-1, 1, (20, 2)):
         observed = env.step(action)[0]["state"]
         world.step(action)
-        assert np.array_equal(world.observe()["state"], observed)
+        assert np.array_equal(world.get_state()["state"], observed)
 
 
 def test_an_episode_depends_on_its_seed_alone(world):
@@ -93,11 +93,11 @@ def test_an_episode_depends_on_its_seed_alone(world):
 def test_a_restored_state_forgets_what_was_before(world):
     """Contacts of an earlier episode do not reach into a restored one."""
     row = state_of(agent_x=285, agent_y=290)
-    world.restore(row)
+    world.set_state(row)
     alone = wander(world, 3)
     world.reset(8)
     wander(world, 8)
-    world.restore(row)
+    world.set_state(row)
     assert np.array_equal(wander(world, 3), alone)
 
 
@@ -109,9 +109,9 @@ def test_restoring_is_what_swm_does(world):
     row = state_of()
     row["state"][5:] = 120, -40
     env._set_state(row["state"])
-    world.restore(row)
-    assert np.array_equal(world.observe()["state"], env._get_obs())
-    assert world.observe()["state"][0] == pytest.approx(100 + 120 * 0.01)
+    world.set_state(row)
+    assert np.array_equal(world.get_state()["state"], env._get_obs())
+    assert world.get_state()["state"][0] == pytest.approx(100 + 120 * 0.01)
 
 
 @pytest.mark.parametrize(
@@ -128,8 +128,8 @@ def test_restoring_is_what_swm_does(world):
 )
 def test_success_is_20_units_and_20_degrees(world, changes, solved):
     """Agent and block jointly within 20 units, the angle within 20 degrees."""
-    world.aim(state_of())
-    world.restore(state_of(**changes))
+    world.set_goal(state_of())
+    world.set_state(state_of(**changes))
     assert world.is_solved() is solved
     assert world.step(np.zeros(2)) is solved
 
@@ -137,7 +137,7 @@ def test_success_is_20_units_and_20_degrees(world, changes, solved):
 def test_columns_are_the_released_ones(world):
     """A row has the state of seven numbers and what the agent knows of itself."""
     world.reset(0)
-    row = world.observe()
+    row = world.get_state()
     assert {name: column.shape for name, column in row.items()} == {
         "state": (7,),
         "proprio": (4,),

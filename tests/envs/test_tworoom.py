@@ -8,7 +8,7 @@ import pytest
 
 from metro.benchmark import load_benchmark
 from metro.data.collect import make_collector
-from metro.envs import open_world
+from metro.envs import open_env
 from metro.errors import WorldError
 
 
@@ -21,7 +21,7 @@ def benchmark():
 @pytest.fixture(scope="module")
 def world(benchmark):
     """A world at the environment's own size."""
-    world = open_world(benchmark)
+    world = open_env(benchmark)
     yield world
     world.close()
 
@@ -31,7 +31,7 @@ def test_pictures_are_those_of_the_environment(benchmark, image_size):
     """Bit for bit, though only the surroundings of the agent are computed."""
     import cv2
 
-    world = open_world(benchmark, image_size=image_size)
+    world = open_env(benchmark, image_size=image_size)
     rng = np.random.default_rng(0)
     for _ in range(40):
         world.reset(int(rng.integers(2**31)))
@@ -40,23 +40,23 @@ def test_pictures_are_those_of_the_environment(benchmark, image_size):
         if image_size != 224:
             size = (image_size, image_size)
             expected = cv2.resize(expected, size, interpolation=cv2.INTER_AREA)
-        np.testing.assert_array_equal(world.draw(), expected)
+        np.testing.assert_array_equal(world.render(), expected)
 
 
 def test_pictures_in_the_corners_are_those_of_the_environment(world):
     """Where the window around the agent is cut off."""
     for place in ([21, 21], [203, 21], [21, 203], [203, 203], [0, 0], [223, 223]):
-        world.restore({"proprio": np.array(place)})
-        np.testing.assert_array_equal(world.draw(), world.env.render())
+        world.set_state({"proprio": np.array(place)})
+        np.testing.assert_array_equal(world.render(), world.env.render())
 
 
 def test_a_picture_belongs_to_the_caller(world):
     """The next one does not change it."""
     world.reset(0)
-    first = world.draw()
+    first = world.render()
     kept = first.copy()
-    world.restore({"proprio": np.array([60.0, 60.0])})
-    assert not np.array_equal(world.draw(), first)
+    world.set_state({"proprio": np.array([60.0, 60.0])})
+    assert not np.array_equal(world.render(), first)
     np.testing.assert_array_equal(first, kept)
 
 
@@ -64,13 +64,13 @@ def test_what_is_restored_is_observed(world):
     """Under every name of the released corpus, and drawn alike."""
     world.reset(3)
     world.step(np.array([0.3, -0.7]))
-    row, picture = world.observe(), world.draw()
+    row, picture = world.get_state(), world.render()
     world.reset(4)
-    world.restore(row)
+    world.set_state(row)
     assert set(row) == {"proprio", "pos_agent", "state"}
-    for name, place in world.observe().items():
+    for name, place in world.get_state().items():
         np.testing.assert_array_equal(place, row[name])
-    np.testing.assert_array_equal(world.draw(), picture)
+    np.testing.assert_array_equal(world.render(), picture)
 
 
 def test_success_is_the_environment_s_own(world):
@@ -92,23 +92,23 @@ def test_success_is_the_environment_s_own(world):
 def test_aiming_moves_the_target(world):
     """And is the only thing that does, until the next reset."""
     world.reset(5)
-    row = world.observe()
-    world.aim(row)
+    row = world.get_state()
+    world.set_goal(row)
     assert world.is_solved()
-    world.restore({"proprio": row["proprio"] + 60})
+    world.set_state({"proprio": row["proprio"] + 60})
     assert not world.is_solved()
 
 
 def test_the_seed_alone_decides_an_episode(benchmark):
     """Whatever the world did before."""
-    fresh, used = open_world(benchmark), open_world(benchmark)
+    fresh, used = open_env(benchmark), open_env(benchmark)
     used.reset(1)
     used.step(np.ones(2))
     for world in (fresh, used):
         world.reset(7)
         world.step(np.array([0.5, 0.1]))
-    for name, place in fresh.observe().items():
-        np.testing.assert_array_equal(used.observe()[name], place)
+    for name, place in fresh.get_state().items():
+        np.testing.assert_array_equal(used.get_state()[name], place)
     assert fresh.env.target_position.tolist() == used.env.target_position.tolist()
 
 
@@ -127,7 +127,7 @@ def test_there_is_no_fast_rendering(benchmark):
     """Its own is fast enough."""
     message = "tworoom cannot be rendered 'fast'. It can be rendered stock."
     with pytest.raises(WorldError, match=f"^{re.escape(message)}$"):
-        open_world(benchmark, rendering="fast")
+        open_env(benchmark, rendering="fast")
 
 
 def test_an_environment_that_is_not_there_names_those_that_are(benchmark):
@@ -135,7 +135,7 @@ def test_an_environment_that_is_not_there_names_those_that_are(benchmark):
     wrong = replace(benchmark, env_id="swm/ThreeRoom-v1")
     message = r"^There is no environment 'swm/ThreeRoom-v1'\. .*swm/TwoRoom-v1.*\.$"
     with pytest.raises(WorldError, match=message):
-        open_world(wrong)
+        open_env(wrong)
 
 
 def test_a_world_that_metro_does_not_have_is_told(benchmark):
@@ -145,7 +145,7 @@ def test_a_world_that_metro_does_not_have_is_told(benchmark):
         "It has tworoom, reacher, pusht, cube."
     )
     with pytest.raises(WorldError, match=f"^{re.escape(message)}$"):
-        open_world(replace(benchmark, name="maze"))
+        open_env(replace(benchmark, name="maze"))
 
 
 @pytest.mark.parametrize("image_size", [0, 7, 225])
@@ -156,4 +156,4 @@ def test_sizes_beyond_reason_are_refused(benchmark, image_size):
         "Released models take 224, small ones 64."
     )
     with pytest.raises(WorldError, match=f"^{re.escape(message)}$"):
-        open_world(benchmark, image_size=image_size)
+        open_env(benchmark, image_size=image_size)

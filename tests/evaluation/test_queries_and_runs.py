@@ -11,23 +11,23 @@ from metro.errors import BenchmarkError
 from metro.evaluation.queries import Query, load_queries, sample_queries, save_queries
 from metro.evaluation.records import (
     Setting,
-    append_rows,
-    key_of,
-    read_rows,
+    append_records,
+    read_records,
     require_writable,
+    run_key,
 )
-from metro.planners.closed_loop import Attempt, run_attempts
-from metro.planners.open_loop import RandomActor, ScriptedActor
+from metro.planners.closed_loop import Rollout, run_rollouts
+from metro.planners.open_loop import RandomPlanner, ReplayPlanner
 from metro.planners.selectors import (
-    CommittedGuide,
-    FlatGuide,
-    MetroGuide,
-    OracleGuide,
-    WaypointGuide,
+    CommittedSelector,
+    GoalSelector,
+    MetroSelector,
+    OracleSelector,
+    TimeIndexedSelector,
 )
 
 
-class Line:
+class MethodResult:
     """A point on a line; a step moves it by the action; the goal is one tick wide."""
 
     action_size = 1
@@ -42,10 +42,10 @@ class Line:
     def is_solved(self):
         return abs(self.place - self.goal) < 0.5
 
-    def observe(self):
+    def get_state(self):
         return {"place": np.array([self.place])}
 
-    def draw(self):
+    def render(self):
         return np.full((1, 1, 3), round(self.place), dtype=np.uint8)
 
 
@@ -66,16 +66,16 @@ class Walker:
 
 
 def attempt(start, goal):
-    world = Line(start, goal)
-    guide = FlatGuide(np.array([goal], dtype=np.float32))
-    return Attempt(world, world.draw(), guide, world.is_solved())
+    world = MethodResult(start, goal)
+    guide = GoalSelector(np.array([goal], dtype=np.float32))
+    return Rollout(world, world.render(), guide, world.is_solved())
 
 
 def test_success_latches_at_the_first_hit():
     """Frames until the goal was met, whatever the plan would have done afterwards."""
     attempts = [attempt(10, 14), attempt(10, 17), attempt(10, 90)]
     walker = Walker(frames=5)
-    run_attempts(attempts, walker, step_budget=20)
+    run_rollouts(attempts, walker, step_budget=20)
     assert [a.frames_to_success for a in attempts] == [4, 7, None]
     assert attempts[0].world.place == 14
     assert walker.batches == [[0, 1, 2], [1, 2], [2], [2]]
@@ -85,7 +85,7 @@ def test_success_latches_at_the_first_hit():
 def test_the_budget_is_kept():
     """A plan that is longer than what is left is cut."""
     only = attempt(0, 50)
-    run_attempts([only], Walker(frames=5), step_budget=7)
+    run_rollouts([only], Walker(frames=5), step_budget=7)
     assert only.world.place == 7
 
 
@@ -93,8 +93,8 @@ def test_one_run_gives_every_smaller_budget():
     """Success within T' is read off a run with T > T'."""
     for budget in (3, 4, 7, 20):
         long, short = attempt(10, 14), attempt(10, 14)
-        run_attempts([long], Walker(5), step_budget=40)
-        run_attempts([short], Walker(5), step_budget=budget)
+        run_rollouts([long], Walker(5), step_budget=40)
+        run_rollouts([short], Walker(5), step_budget=budget)
         met = long.frames_to_success is not None and long.frames_to_success <= budget
         assert (short.frames_to_success is not None) == met
 
@@ -102,7 +102,7 @@ def test_one_run_gives_every_smaller_budget():
 def test_a_solved_start_is_told_and_costs_a_step():
     """It is flagged; the published protocol looks only after a step."""
     solved = attempt(10, 10)
-    run_attempts([solved], Walker(5), step_budget=10)
+    run_rollouts([solved], Walker(5), step_budget=10)
     assert solved.is_presolved
     assert solved.frames_to_success == 1
 
@@ -110,7 +110,7 @@ def test_a_solved_start_is_told_and_costs_a_step():
 def test_recordings_and_times(tmp_path):
     """Every moment is kept if asked for, and all time is accounted for."""
     only = attempt(10, 13)
-    seconds = run_attempts([only], Walker(5), step_budget=9, record=True)
+    seconds = run_rollouts([only], Walker(5), step_budget=9, record=True)
     assert [row["place"][0] for row in only.path] == [11, 12, 13]
     assert [int(picture[0, 0, 0]) for picture in only.pictures] == [11, 12, 13]
     assert min(vars(seconds).values()) >= 0
@@ -119,17 +119,17 @@ def test_recordings_and_times(tmp_path):
 def test_metro_re_enters_every_second_plan():
     """One plan and one replan a sub-goal; then the graph is asked again."""
     routes = find_routes(line_graph(), np.float32([35.25]))
-    guide = MetroGuide(MetroPlanner(routes))
-    world = Line(3, 35.25)
-    only = Attempt(world, world.draw(), guide, is_presolved=False)
-    run_attempts([only], Walker(frames=2), step_budget=80)
+    guide = MetroSelector(MetroPlanner(routes))
+    world = MethodResult(3, 35.25)
+    only = Rollout(world, world.render(), guide, is_presolved=False)
+    run_rollouts([only], Walker(frames=2), step_budget=80)
     assert only.frames_to_success is not None
     plans = sum(only.kinds.values())
     assert len(guide.sub_goals) == -(-plans // 2)
     assert only.kinds["route"] > 0
 
 
-class Mortal(Line):
+class Mortal(MethodResult):
     """A line whose simulator breaks at a place, when it moves or when it is drawn."""
 
     def __init__(self, place, goal, *, moves):
@@ -142,10 +142,10 @@ class Mortal(Line):
             raise RuntimeError("NaN in qacc")
         return solved
 
-    def draw(self):
+    def render(self):
         if not self.moves and self.place > 12:
             raise RuntimeError("no context")
-        return super().draw()
+        return super().render()
 
 
 @pytest.mark.parametrize(
@@ -155,9 +155,9 @@ class Mortal(Line):
 def test_a_world_that_dies_does_not_end_the_others(moves, told):
     """It is marked, not solved; the rest of the batch goes on."""
     world = Mortal(10, 17, moves=moves)
-    dying = Attempt(world, world.draw(), FlatGuide(np.float32([17])), False)
+    dying = Rollout(world, world.render(), GoalSelector(np.float32([17])), False)
     living = attempt(10, 17)
-    run_attempts([dying, living], Walker(frames=3), step_budget=20)
+    run_rollouts([dying, living], Walker(frames=3), step_budget=20)
     assert (dying.frames_to_success, dying.error) == (None, told)
     assert (living.frames_to_success, living.error) == (7, None)
 
@@ -173,7 +173,7 @@ def line_graph():
 def test_committed_follows_the_first_route_wherever_it_lands():
     """Sub-goals do not depend on what is observed after the first."""
     planner = MetroPlanner(find_routes(line_graph(), np.float32([35.25])))
-    first, second = CommittedGuide(planner), CommittedGuide(planner)
+    first, second = CommittedSelector(planner), CommittedSelector(planner)
     start = np.float32([3])
     lost = [start] + [np.float32([place]) for place in (29, 0, 17, 8)] * 5
     told = [first(place, 0) for place in lost]
@@ -189,7 +189,7 @@ def test_committed_follows_the_first_route_wherever_it_lands():
 def test_committed_where_there_is_no_way():
     """Without a route the first answer stays."""
     planner = MetroPlanner(find_routes(line_graph(), np.float32([900])))
-    guide = CommittedGuide(planner)
+    guide = CommittedSelector(planner)
     kinds = {guide(np.float32([3]), 0)[1] for _ in range(6)}
     assert len(kinds) == 1
     assert kinds <= {"nearest_to_goal", "goal_no_route"}
@@ -198,7 +198,7 @@ def test_committed_where_there_is_no_way():
 def test_the_oracle_finds_itself_and_looks_one_hop_ahead():
     """From the most alike frame of its own recording, wherever the clock is."""
     own = np.arange(10, 31, dtype=np.float32)[:, None]
-    guide = OracleGuide(own, hop=5)
+    guide = OracleSelector(own, hop=5)
     assert guide(np.float32([12.2]), 0) == (own[7], "own_frame")
     assert guide(np.float32([29]), 5) == (own[7], "own_frame")  # the second micro plan
     assert guide(np.float32([29]), 10) == (own[20], "goal")
@@ -207,7 +207,7 @@ def test_the_oracle_finds_itself_and_looks_one_hop_ahead():
 def test_waypoints_go_by_the_clock():
     """Where the recording was one hop later, at last the goal."""
     own = np.arange(10, 31, dtype=np.float32)[:, None]
-    guide = WaypointGuide(own, hop=5)
+    guide = TimeIndexedSelector(own, hop=5)
     found = [guide(np.float32([0]), step) for step in (0, 5, 15, 90)]
     assert found == [
         (own[5], "own_frame"),
@@ -220,7 +220,7 @@ def test_waypoints_go_by_the_clock():
 def test_scripts_are_replayed_then_it_stays():
     """Recorded actions one plan after another, zeros when they are used up."""
     script = np.arange(1, 8, dtype=np.float32)[:, None]
-    actor = ScriptedActor([script, script[:0]], frames=5)
+    actor = ReplayPlanner([script, script[:0]], frames=5)
     first, second = (actor.plan(None, None, [0, 1])[:, :, 0] for _ in range(2))
     assert first.tolist() == [[1, 2, 3, 4, 5], [0] * 5]
     assert second.tolist() == [[6, 7, 0, 0, 0], [0] * 5]
@@ -228,7 +228,7 @@ def test_scripts_are_replayed_then_it_stays():
 
 def test_random_actions_belong_to_the_query():
     """In the range of the worlds, the same whatever is planned beside them."""
-    together, alone = (RandomActor(2, 5, seeds=[3, 4]) for _ in range(2))
+    together, alone = (RandomPlanner(2, 5, seeds=[3, 4]) for _ in range(2))
     both = together.plan(None, None, [0, 1])
     np.testing.assert_array_equal(alone.plan(None, None, [1]), both[1:])
     assert np.abs(both).max() <= 1
@@ -332,15 +332,15 @@ def test_rows_are_never_lost(tmp_path):
     """A whole last line is ended, half a line dropped, anything else left alone."""
     path = tmp_path / "rows.jsonl"
     path.write_text('{"a": 1}\n{"a": 2}')
-    append_rows([{"a": 3}], path)
-    assert [row["a"] for row in read_rows(path)] == [1, 2, 3]
+    append_records([{"a": 3}], path)
+    assert [row["a"] for row in read_records(path)] == [1, 2, 3]
     path.write_text('{"a": 1}\n{"a": ')
-    append_rows([{"a": 3}], path)
-    assert [row["a"] for row in read_rows(path)] == [1, 3]
+    append_records([{"a": 3}], path)
+    assert [row["a"] for row in read_records(path)] == [1, 3]
     for text in (b"notes of mine", b"\x89HDF\r\n\x1a\n\x00\xff"):
         path.write_bytes(text)
         with pytest.raises(BenchmarkError, match=r"Line 1 of .* is not a row"):
-            append_rows([{"a": 3}], path)
+            append_records([{"a": 3}], path)
         assert path.read_bytes() == text
 
 
@@ -353,10 +353,10 @@ def test_graphs_and_query_files_are_part_of_the_question():
     """Another k or α is another graph; rows that do not tell have the usual ones."""
     old = {"graph": "g", "queries": {"digest": "q"}}
     usual = {"num_neighbours": 4, "quantile": 0.25}
-    assert key_of(old) == key_of(old | {"graph_options": usual})
+    assert run_key(old) == run_key(old | {"graph_options": usual})
     for name, value in (("num_neighbours", 1), ("quantile", 0.9)):
-        assert key_of(old) != key_of(old | {"graph_options": usual | {name: value}})
-    assert key_of(old) != key_of(old | {"queries": {"digest": "r"}})
+        assert run_key(old) != run_key(old | {"graph_options": usual | {name: value}})
+    assert run_key(old) != run_key(old | {"queries": {"digest": "r"}})
 
 
 def test_a_file_that_cannot_be_written_is_told_first(tmp_path):

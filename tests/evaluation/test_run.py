@@ -20,27 +20,27 @@ from metro.data.corpus import open_corpus
 from metro.data.encode import encode_corpus
 from metro.errors import BenchmarkError, MetroError, WorldError
 from metro.evaluation import pool as crew
-from metro.evaluation.context import Bench, BenchSource
-from metro.evaluation.grid import run_campaign
+from metro.evaluation.context import EvalConfig, EvalContext
+from metro.evaluation.grid import evaluate_grid
 from metro.evaluation.queries import (
     Query,
     load_queries,
     sample_queries,
     save_queries,
 )
-from metro.evaluation.records import Setting, read_rows
+from metro.evaluation.records import Setting, read_records
 from metro.evaluation.run import as_query_set, describe, evaluate
 from metro.evaluation.settings import choose_settings
 from metro.models.loading import load_model
 from metro.planners.cem import CEMSettings
-from metro.planners.micro import ModelActor
+from metro.planners.micro import CEMPlanner
 
 FLAT = Setting("flat", 2, None, 20, 7)
 METRO = Setting("metro", 1, 8, 20, 7)
 
 
 @pytest.fixture(scope="module")
-def bench(tmp_path_factory):
+def context(tmp_path_factory):
     """Twelve recorded episodes, their latents and their graph."""
     folder = tmp_path_factory.mktemp("evaluating")
     benchmark, model = load_benchmark("tworoom"), load_model("lewm-small-tworoom")
@@ -51,21 +51,21 @@ def bench(tmp_path_factory):
         pricing = PricingCurve.fit(latents, waypoint_budget=8)
         graph = build_graph(latents, find_neighbours(latents), pricing)
         save(graph, folder / "tworoom.metro")
-        with Bench(benchmark, corpus, model, graph) as opened:
+        with EvalContext(benchmark, corpus, model, graph) as opened:
             yield opened
 
 
 @pytest.fixture(scope="module")
-def queries(bench):
+def queries(context):
     """Four of them, 15 frames apart."""
-    return sample_queries(bench.corpus.lengths, goal_distance=15, count=4, seed=1)
+    return sample_queries(context.corpus.lengths, goal_distance=15, count=4, seed=1)
 
 
 @pytest.fixture(scope="module")
-def query_file(bench, tmp_path_factory):
+def query_file(context, tmp_path_factory):
     """The same four, looked at in their world, as the verb writes them."""
     path = tmp_path_factory.mktemp("queries") / "q.csv"
-    command = ["queries", "tworoom", "--corpus", bench.corpus.name, "--seed", "1"]
+    command = ["queries", "tworoom", "--corpus", context.corpus.name, "--seed", "1"]
     command += ["--goal-distance", "15", "--count", "4", "-o", str(path)]
     shown = CliRunner().invoke(app, command)
     assert shown.exit_code == 0, shown.output
@@ -73,10 +73,10 @@ def query_file(bench, tmp_path_factory):
 
 
 @pytest.fixture(scope="module")
-def source(bench):
-    """Where the parts of the bench are."""
-    graph = Path(bench.corpus.name).with_suffix(".metro")
-    return BenchSource("tworoom", bench.corpus.name, "lewm-small-tworoom", graph)
+def source(context):
+    """Where the parts of the context are."""
+    graph = Path(context.corpus.name).with_suffix(".metro")
+    return EvalConfig("tworoom", context.corpus.name, "lewm-small-tworoom", graph)
 
 
 def outcomes(rows):
@@ -84,76 +84,76 @@ def outcomes(rows):
 
 
 @pytest.mark.parametrize("setting", [FLAT, METRO], ids=["flat", "metro"])
-def test_batched_equals_sequential(bench, queries, setting, tmp_path):
+def test_batched_equals_sequential(context, queries, setting, tmp_path):
     """Every query has its own random numbers: company and order change nothing."""
-    together = evaluate(bench, setting, queries, tmp_path / "a.jsonl", batch=4)
-    alone = evaluate(bench, setting, queries[::-1], tmp_path / "b.jsonl", batch=1)
+    together = evaluate(context, setting, queries, tmp_path / "a.jsonl", batch=4)
+    alone = evaluate(context, setting, queries[::-1], tmp_path / "b.jsonl", batch=1)
     assert outcomes(together) == outcomes(alone[::-1])
     assert any(row["frames_to_success"] for row in together)
 
 
 @pytest.mark.parametrize("name", ["lewm-small-tworoom", "pldm-small-tworoom"])
-def test_first_plans_do_not_depend_on_company(bench, queries, name):
+def test_first_plans_do_not_depend_on_company(context, queries, name):
     """Equal to float32 rounding: matrix products of more rows may add otherwise."""
     model = load_model(name)
     seeds = [FLAT.seed_of(query) for query in queries]
     settings = CEMSettings(2, iterations=10)
     starts, goals = (
-        model.encode(np.stack([bench.corpus.frames(e)[step] for e, step in ends]))
+        model.encode(np.stack([context.corpus.frames(e)[step] for e, step in ends]))
         for ends in (
             [(query.episode, query.start) for query in queries],
             [(query.episode, query.goal) for query in queries],
         )
     )
-    everyone = ModelActor(model, settings, seeds)
+    everyone = CEMPlanner(model, settings, seeds)
     together = everyone.plan(starts, goals, range(len(seeds)))
     for number, seed in enumerate(seeds):
         one = slice(number, number + 1)
-        alone = ModelActor(model, settings, [seed]).plan(starts[one], goals[one], [0])
+        alone = CEMPlanner(model, settings, [seed]).plan(starts[one], goals[one], [0])
         np.testing.assert_allclose(alone[0], together[number], atol=2e-5)
 
 
-def test_rows_say_whether_the_model_has_seen_the_recordings(bench, queries, tmp_path):
+def test_rows_say_whether_the_model_has_seen_the_recordings(context, queries, tmp_path):
     """Ours were trained on others; a model of this very file says so."""
-    (row,) = evaluate(bench, FLAT, queries[:1], tmp_path / "a.jsonl")
+    (row,) = evaluate(context, FLAT, queries[:1], tmp_path / "a.jsonl")
     assert row["trained_on_corpus"] is False
-    seen = {"corpus": {"digest": bench.corpus.digest}}
+    seen = {"corpus": {"digest": context.corpus.digest}}
     for notes, told in ((seen, True), ({}, None)):
         model = load_model("lewm-small-tworoom")
         model.notes = notes
-        opened = Bench(bench.benchmark, bench.corpus, model)
+        opened = EvalContext(context.benchmark, context.corpus, model)
         assert (
             describe(opened, as_query_set(queries), FLAT)["trained_on_corpus"] is told
         )
 
 
-def test_goes_on_after_a_kill(bench, queries, tmp_path):
+def test_goes_on_after_a_kill(context, queries, tmp_path):
     """Rows that are there are not planned again; half a line is forgotten."""
-    whole = evaluate(bench, FLAT, queries, tmp_path / "a.jsonl", batch=2)
+    whole = evaluate(context, FLAT, queries, tmp_path / "a.jsonl", batch=2)
     lines = (tmp_path / "a.jsonl").read_text().splitlines()
     cut = tmp_path / "cut.jsonl"
     cut.write_text("\n".join([*lines[:3], lines[3][:40]]))
-    assert len(read_rows(cut)) == 3
+    assert len(read_records(cut)) == 3
     told = []
     again = evaluate(
-        bench, FLAT, queries, cut, progress=lambda *counts: told.append(counts)
+        context, FLAT, queries, cut, progress=lambda *counts: told.append(counts)
     )
     assert outcomes(again) == outcomes(whole)
     assert [counts[:2] for counts in told] == [(4, 4)]
-    assert len(read_rows(cut)) == 4
+    assert len(read_records(cut)) == 4
 
 
-def test_queries_know_their_world(bench, queries, query_file):
+def test_queries_know_their_world(context, queries, query_file):
     """Which starts are solved, and how soon the recording itself meets the goal."""
     found = load_queries(query_file)
     assert list(found) == queries
-    assert found.corpus == bench.corpus.digest
+    assert found.corpus == context.corpus.digest
     for query in found:
         assert query.is_presolved in (True, False)
         assert 1 <= query.demonstration_frames <= 15
-    places = bench.corpus.column("proprio")
+    places = context.corpus.column("proprio")
     for query in found:
-        first = int(bench.corpus.offsets[query.episode])
+        first = int(context.corpus.offsets[query.episode])
         way = places[first + query.start : first + query.goal + 1]
         near = np.linalg.norm(way - way[-1], axis=1) < 16
         assert query.is_presolved == near[0]
@@ -165,7 +165,7 @@ def test_workers_change_nothing(source, query_file, tmp_path):
     asked = load_queries(query_file)
     settings = [METRO, replace(METRO, waypoint_budget=6), FLAT]
     one, two = (
-        run_campaign(
+        evaluate_grid(
             source, settings, asked, tmp_path / f"{n}.jsonl", batch=n, workers=w
         )
         for n, w in ((4, 1), (2, 2))
@@ -173,27 +173,27 @@ def test_workers_change_nothing(source, query_file, tmp_path):
     assert len(one) == 12
     assert outcomes(one) == outcomes(two)
     assert [row["setting"] for row in one] == [row["setting"] for row in two]
-    again = run_campaign(source, settings, asked, tmp_path / "4.jsonl")
+    again = evaluate_grid(source, settings, asked, tmp_path / "4.jsonl")
     assert again == one
 
 
-def test_graphs_of_other_budgets_share_the_table(bench):
+def test_graphs_of_other_budgets_share_the_table(context):
     """Another H is priced anew, not searched anew; routes are kept for one H."""
-    other = bench.graph_for(6)
-    assert other.table is bench.graph.table
+    other = context.graph_for(6)
+    assert other.table is context.graph.table
     assert other.waypoint_budget == 6
     query = Query(0, 0, 15)
-    assert bench.routes_for(6, query) is bench.routes_for(6, query)
-    assert bench.routes_for(8, query)[0].graph is bench.graph
-    bench.forget_routes()
-    assert bench._routes == {}
+    assert context.routes_for(6, query) is context.routes_for(6, query)
+    assert context.routes_for(8, query)[0].graph is context.graph
+    context.forget_routes()
+    assert context._routes == {}
 
 
 @pytest.mark.parametrize("method", ["oracle", "waypoints", "replay", "stay", "random"])
-def test_ceilings_and_floors(bench, queries, method, tmp_path):
+def test_ceilings_and_floors(context, queries, method, tmp_path):
     """The recorded actions always arrive; standing still never does by itself."""
     setting = Setting(method, 1, None, 30, 7)
-    rows = evaluate(bench, setting, queries, tmp_path / "a.jsonl")
+    rows = evaluate(context, setting, queries, tmp_path / "a.jsonl")
     solved = [row["frames_to_success"] is not None for row in rows]
     presolved = [row["is_presolved"] for row in rows]
     if method == "replay":
@@ -204,55 +204,55 @@ def test_ceilings_and_floors(bench, queries, method, tmp_path):
     assert rows[0]["graph"] is None
 
 
-def test_committed_and_metro_start_alike(bench, queries, tmp_path):
+def test_committed_and_metro_start_alike(context, queries, tmp_path):
     """The first sub-goal is the same; what follows may not be."""
     committed = replace(METRO, method="committed", step_budget=10)
     metro = replace(METRO, step_budget=10)  # two micro plans: one sub-goal
     rows = [
-        evaluate(bench, setting, queries, tmp_path / "a.jsonl")
+        evaluate(context, setting, queries, tmp_path / "a.jsonl")
         for setting in (committed, metro)
     ]
     assert outcomes(rows[0]) == outcomes(rows[1])
 
 
-def test_a_world_that_dies_is_a_row(bench, queries, tmp_path, monkeypatch):
+def test_a_world_that_dies_is_a_row(context, queries, tmp_path, monkeypatch):
     """Marked, not solved, and replaced: the other queries are planned."""
-    victim = bench.worlds(2)[0]
+    victim = context.worlds(2)[0]
 
     def die(action):
         raise FloatingPointError("the simulation is unstable")
 
     monkeypatch.setattr(victim, "step", die)
-    rows = evaluate(bench, FLAT, queries, tmp_path / "a.jsonl", batch=2)
+    rows = evaluate(context, FLAT, queries, tmp_path / "a.jsonl", batch=2)
     told = "FloatingPointError: the simulation is unstable"
     assert [row["error"] for row in rows] == [told, None, None, None]
     assert rows[0]["frames_to_success"] is None
-    assert victim not in bench.worlds(2)
+    assert victim not in context.worlds(2)
 
 
-@pytest.mark.parametrize("moment", ["restore", "aim", "is_solved"])
+@pytest.mark.parametrize("moment", ["set_state", "set_goal", "is_solved"])
 def test_a_world_that_dies_on_the_way_to_its_start_is_a_row(
-    bench, queries, tmp_path, monkeypatch, moment
+    context, queries, tmp_path, monkeypatch, moment
 ):
     """The run goes on with the others, in a world that is new."""
-    victim = bench.worlds(2)[0]
+    victim = context.worlds(2)[0]
 
     def die(*_):
         raise RuntimeError("no such state")
 
     monkeypatch.setattr(victim, moment, die)
-    rows = evaluate(bench, FLAT, queries[:2], tmp_path / "a.jsonl", batch=2)
+    rows = evaluate(context, FLAT, queries[:2], tmp_path / "a.jsonl", batch=2)
     assert [row["error"] for row in rows] == ["RuntimeError: no such state", None]
     assert (rows[0]["frames_to_success"], rows[0]["is_presolved"]) == (None, False)
-    assert victim not in bench.worlds(2)
+    assert victim not in context.worlds(2)
 
 
-def test_another_budget_keeps_the_quantile_of_the_graph(bench):
+def test_another_budget_keeps_the_quantile_of_the_graph(context):
     """H is the only thing that a sweep changes."""
-    latents = bench.graph.latents
+    latents = context.graph.latents
     pricing = PricingCurve.fit(latents, 8, quantile=0.9)
-    graph = build_graph(latents, bench.graph.table, pricing)
-    other = Bench(bench.benchmark, bench.corpus, bench.model, graph)
+    graph = build_graph(latents, context.graph.table, pricing)
+    other = EvalContext(context.benchmark, context.corpus, context.model, graph)
     assert other.graph_for(6).pricing.quantile == 0.9
 
 
@@ -261,23 +261,23 @@ def test_a_worker_that_dies_is_told(source, query_file, tmp_path, monkeypatch):
     monkeypatch.setattr(crew, "_open", os._exit)  # where every worker begins
     asked = load_queries(query_file)
     with pytest.raises(WorldError, match="^A planning process died before it began"):
-        run_campaign(source, [FLAT], asked, tmp_path / "a.jsonl", batch=2, workers=2)
+        evaluate_grid(source, [FLAT], asked, tmp_path / "a.jsonl", batch=2, workers=2)
 
 
 def test_a_query_that_kills_its_process_is_a_row(source, query_file, tmp_path):
     """The run goes on with the others; asked again, it is tried again."""
     asked, path = load_queries(query_file), tmp_path / "a.jsonl"
     fatal = FatalSource(**vars(source), victim=asked.queries[1].episode)
-    rows = run_campaign(fatal, [FLAT], asked, path, batch=1, workers=2)
+    rows = evaluate_grid(fatal, [FLAT], asked, path, batch=1, workers=2)
     victims = [query.episode == fatal.victim for query in asked]
     assert [row["error"] for row in rows] == [crew.DIED if v else None for v in victims]
     assert 0 < sum(victims) < len(rows) == 4
-    (cell,) = make_cells(read_rows(path))
+    (cell,) = make_cells(read_records(path))
     assert sum(row.error is not None for row in cell.outcomes) == sum(victims)
-    again = run_campaign(source, [FLAT], asked, path, batch=4)
+    again = evaluate_grid(source, [FLAT], asked, path, batch=4)
     assert all(row["error"] is None for row in again)
-    assert len(read_rows(path)) == 4 + sum(victims)
-    (cell,) = make_cells(read_rows(path))
+    assert len(read_records(path)) == 4 + sum(victims)
+    (cell,) = make_cells(read_records(path))
     assert all(row.error is None for row in cell.outcomes)
 
 
@@ -307,31 +307,31 @@ def test_bad_options_are_one_line(source, query_file, tmp_path, given, told):
     assert isinstance(ran.exception, MetroError | SystemExit)
 
 
-def test_rows_say_where_they_come_from(bench, queries, tmp_path):
+def test_rows_say_where_they_come_from(context, queries, tmp_path):
     """Digests, versions, renderer, times: enough to ask the same again."""
-    row = evaluate(bench, METRO, queries[:1], tmp_path / "a.jsonl")[0]
-    assert row["model"]["digest"] == bench.model.digest
-    assert row["corpus"]["digest"] == bench.corpus.digest
-    assert row["graph"] == bench.graph.latents.digest
+    row = evaluate(context, METRO, queries[:1], tmp_path / "a.jsonl")[0]
+    assert row["model"]["digest"] == context.model.digest
+    assert row["corpus"]["digest"] == context.corpus.digest
+    assert row["graph"] == context.graph.latents.digest
     assert row["graph_options"] == {"num_neighbours": 4, "quantile": 0.25}
     assert row["versions"]["stable-worldmodel"] == "0.1.1"
     assert set(row["seconds"]) == {"draw", "encode", "search", "entry", "plan", "step"}
     assert json.loads((tmp_path / "a.jsonl").read_text()) == row
 
 
-def test_a_graph_of_another_model(bench, queries, tmp_path):
+def test_a_graph_of_another_model(context, queries, tmp_path):
     """Latents of another encoder are refused."""
-    z = np.random.default_rng(0).normal(size=(40, bench.model.latent_size))
+    z = np.random.default_rng(0).normal(size=(40, context.model.latent_size))
     from metro.core.latents import Latents
 
     strange = Latents(z, [0, 20, 40], {"model": {"digest": "0123456789abcdef"}})
     pricing = PricingCurve.fit(strange, waypoint_budget=8)
     graph = build_graph(strange, find_neighbours(strange), pricing)
     told = (
-        f"The graph's latents are of model 0123456789ab, not of {bench.model.name} "
-        f"({bench.model.digest[:12]}). Encode and build anew."
+        f"The graph's latents are of model 0123456789ab, not of {context.model.name} "
+        f"({context.model.digest[:12]}). Encode and build anew."
     )
-    wrong = Bench(bench.benchmark, bench.corpus, bench.model, graph)
+    wrong = EvalContext(context.benchmark, context.corpus, context.model, graph)
     with pytest.raises(BenchmarkError, match=f"^{re.escape(told)}$"):
         evaluate(wrong, METRO, queries, tmp_path / "a.jsonl")
 
@@ -369,28 +369,28 @@ def test_bad_settings(arguments, told):
         Setting(*arguments)
 
 
-def test_queries_of_another_corpus(bench, tmp_path):
+def test_queries_of_another_corpus(context, tmp_path):
     """The first one that does not exist, and what there is."""
     told = (
-        f"{bench.corpus.name} has no query 99,0,5: 12 episodes, 0 frames in that one. "
-        f"Record the corpus that the queries are from."
+        f"{context.corpus.name} has no query 99,0,5: 12 episodes, 0 frames in that "
+        f"one. Record the corpus that the queries are from."
     )
     with pytest.raises(BenchmarkError, match=f"^{re.escape(told)}$"):
-        evaluate(bench, FLAT, [Query(99, 0, 5)], tmp_path / "a.jsonl")
+        evaluate(context, FLAT, [Query(99, 0, 5)], tmp_path / "a.jsonl")
 
 
-def test_the_verb(bench, queries, tmp_path):
+def test_the_verb(context, queries, tmp_path):
     """The same rows, and one sentence."""
     save_queries(queries[:2], tmp_path / "q.csv")
-    command = ["evaluate", "tworoom", "--corpus", bench.corpus.name, "--model"]
+    command = ["evaluate", "tworoom", "--corpus", context.corpus.name, "--model"]
     command += ["lewm-small-tworoom", "--method", "flat", "--plan-blocks", "2"]
     command += ["--queries", str(tmp_path / "q.csv"), "--step-budget", "20"]
     command += ["--goal-distance", "15"]
     command += ["-o", str(tmp_path / "rows.jsonl")]
     shown = CliRunner().invoke(app, command)
     assert shown.exit_code == 0, shown.output
-    rows = evaluate(bench, FLAT, queries[:2], tmp_path / "b.jsonl")
-    assert outcomes(read_rows(tmp_path / "rows.jsonl")) == outcomes(rows)
+    rows = evaluate(context, FLAT, queries[:2], tmp_path / "b.jsonl")
+    assert outcomes(read_records(tmp_path / "rows.jsonl")) == outcomes(rows)
     solved = sum(row["frames_to_success"] is not None for row in rows)
     assert shown.output.startswith(
         f"tworoom, flat, h = 2, T = 20: {solved} of 2 queries solved"
@@ -412,7 +412,7 @@ def test_a_sweep(source, query_file, tmp_path):
         (budget, steps) for budget in (6, 8) for steps in (15, 18, 30, 60)
     }
     assert any(cell["is_best"] for cell in cells)
-    assert len(read_rows(tmp_path / "rows.jsonl")) == 8
+    assert len(read_records(tmp_path / "rows.jsonl")) == 8
     table = CliRunner().invoke(app, command)
     assert "success" in table.output
 
@@ -423,18 +423,18 @@ def test_a_query_file_of_another_corpus(source, query_file, tmp_path):
     (tmp_path / "q.csv").write_text(text)
     asked = load_queries(tmp_path / "q.csv")
     with pytest.raises(BenchmarkError, match=r"^q\.csv has queries of corpus 0"):
-        run_campaign(source, [FLAT], asked, tmp_path / "a.jsonl")
+        evaluate_grid(source, [FLAT], asked, tmp_path / "a.jsonl")
 
 
-def test_hierarchical_methods_are_rows_like_others(source, bench, tmp_path):
+def test_hierarchical_methods_are_rows_like_others(source, context, tmp_path):
     """With the shipped macro model; batched or alone, the same outcome."""
-    drawn = sample_queries(bench.corpus.lengths, goal_distance=25, count=2, seed=3)
-    save_queries(drawn, tmp_path / "q.csv", corpus=bench.corpus.digest)
+    drawn = sample_queries(context.corpus.lengths, goal_distance=25, count=2, seed=3)
+    save_queries(drawn, tmp_path / "q.csv", corpus=context.corpus.digest)
     asked = load_queries(tmp_path / "q.csv")
     shipped = replace(source, macro="macro-lewm-small-tworoom")
     setting = Setting("hi-lewm", 2, None, 12, 7, 1)
     rows = [
-        run_campaign(shipped, [setting], asked, tmp_path / f"{n}.jsonl", batch=n)
+        evaluate_grid(shipped, [setting], asked, tmp_path / f"{n}.jsonl", batch=n)
         for n in (1, 2)
     ]
     assert outcomes(rows[0]) == outcomes(rows[1])
@@ -443,15 +443,15 @@ def test_hierarchical_methods_are_rows_like_others(source, bench, tmp_path):
     assert "macro" in rows[0][0]["kinds"]
 
 
-def test_a_bank_needs_enough_recordings(source, bench, tmp_path):
+def test_a_bank_needs_enough_recordings(source, context, tmp_path):
     """Twelve episodes do not fill it: an error, not a smaller bank."""
-    drawn = sample_queries(bench.corpus.lengths, goal_distance=25, count=1, seed=3)
+    drawn = sample_queries(context.corpus.lengths, goal_distance=25, count=1, seed=3)
     save_queries(drawn, tmp_path / "q.csv")
     asked = load_queries(tmp_path / "q.csv")
     shipped = replace(source, macro="macro-lewm-small-tworoom")
     setting = Setting("hi-lewm-c", 2, None, 12, 7, 1)
     with pytest.raises(MetroError, match="65536|65,536"):
-        run_campaign(shipped, [setting], asked, tmp_path / "a.jsonl")
+        evaluate_grid(shipped, [setting], asked, tmp_path / "a.jsonl")
 
 
 def test_the_micro_plan_of_hierarchical_methods_is_fixed(source):

@@ -15,7 +15,7 @@ from metro.models import train as runs
 from metro.models.cards import card_text
 from metro.models.pixel_cache import (
     cache_pixels,
-    footage_from_corpus,
+    dataset_from_corpus,
     state_targets,
 )
 from metro.models.probes import HORIZONS, prediction_errors, report
@@ -153,7 +153,7 @@ def test_an_unknown_benchmark_has_no_state():
 def test_a_corpus_becomes_a_model_a_report_and_a_card(footage, tmp_path, monkeypatch):
     """``metro train`` in one call: weights, log, report, card."""
     folder = write_corpus(tmp_path / "dots", footage)
-    monkeypatch.setattr(runs, "footage_from_corpus", as_tworoom)
+    monkeypatch.setattr(runs, "dataset_from_corpus", as_tworoom)
     monkeypatch.setattr(runs, "sizes_for", lambda *_, **__: TINY)
     path = tmp_path / "lewm-small-tworoom.safetensors"
     run = train_on_corpus(open_corpus(folder), path, recipe=QUICK)
@@ -208,4 +208,4 @@ def test_remarks_end_the_card(footage):
 def as_tworoom(corpus):
     """Return footage of a corpus that does not say what it shows, as TwoRoom's."""
     corpus.benchmark = "tworoom"
-    return footage_from_corpus(corpus)
+    return dataset_from_corpus(corpus)

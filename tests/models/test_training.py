@@ -17,13 +17,13 @@ from metro.models.calibration import calibrate
 from metro.models.loading import load_model
 from metro.models.probes import prediction_errors, probe_state
 from metro.models.sequences import (
-    ClipSampler,
-    Footage,
     Scaling,
+    SequenceSampler,
+    TrajectoryDataset,
     clip_starts,
     split_episodes,
 )
-from metro.models.train_config import Recipe, model_name, paper_recipe
+from metro.models.train_config import TrainConfig, model_name, paper_config
 from metro.models.training import train
 
 
@@ -47,7 +47,7 @@ def test_clips_are_frames_five_apart_and_all_actions(footage):
     """A clip has frames 0, 5, 10, 15 and, for each, the five actions that leave it."""
     scaling = Scaling.fit(footage.actions)
     starts = np.array([3, 40])
-    sampler = ClipSampler(footage, starts, scaling=scaling, batch_size=2, seed=0)
+    sampler = SequenceSampler(footage, starts, scaling=scaling, batch_size=2, seed=0)
     batch = sampler.gather(starts)
     assert_array_equal(batch.pixels[1], footage.pixels[8])
     assert_array_equal(batch.pixels[7], footage.pixels[55])
@@ -68,7 +68,7 @@ def test_every_epoch_visits_each_clip_once(footage):
     """A shuffled epoch is a permutation, another epoch another one."""
     starts = np.arange(8)
     scaling = Scaling.fit(footage.actions)
-    sampler = ClipSampler(footage, starts, scaling=scaling, batch_size=4, seed=0)
+    sampler = SequenceSampler(footage, starts, scaling=scaling, batch_size=4, seed=0)
     orders = [sampler._order(epoch) for epoch in range(2)]
     assert_array_equal(np.sort(orders[0]), starts)
     assert_array_equal(np.sort(orders[1]), starts)
@@ -95,7 +95,7 @@ def test_episodes_are_held_out_whole():
 
 def test_the_rate_rises_and_falls():
     """Linear warm-up to the peak, cosine to nearly 0 at the last step."""
-    recipe = Recipe(steps=1000, warmup=0.01, learning_rate=2.0)
+    recipe = TrainConfig(steps=1000, warmup=0.01, learning_rate=2.0)
     rates = [recipe.rate_at(step) for step in range(1000)]
     assert rates[:10] == pytest.approx(np.arange(1, 11) * 0.2)
     assert rates[10] == 2.0
@@ -105,26 +105,26 @@ def test_the_rate_rises_and_falls():
 
 def test_heads_stop_after_their_warm_up():
     """``warmup`` weighs a head for its share of the steps only."""
-    recipe = Recipe(steps=10, state_head="warmup", head_share=0.3, head_weight=2.0)
+    recipe = TrainConfig(steps=10, state_head="warmup", head_share=0.3, head_weight=2.0)
     weights = [recipe.head_weights_at(step) for step in range(5)]
     assert weights == [{"state": 2.0}] * 3 + [{}] * 2
-    assert Recipe().head_weights_at(0) == {}
-    recipe = Recipe(pixel_head="throughout")
+    assert TrainConfig().head_weights_at(0) == {}
+    recipe = TrainConfig(pixel_head="throughout")
     assert recipe.head_weights_at(1999) == {"pixels": 1.0}
 
 
 def test_names_tell_the_heads():
     """A model whose training had more than the published loss is called so."""
-    assert model_name("pusht", "small", Recipe()) == "lewm-small-pusht"
-    recipe = Recipe(family="pldm", state_head="throughout")
+    assert model_name("pusht", "small", TrainConfig()) == "lewm-small-pusht"
+    recipe = TrainConfig(family="pldm", state_head="throughout")
     assert model_name("pusht", "small", recipe) == "pldm-small-state-pusht"
-    recipe = Recipe(pixel_head="warmup")
+    recipe = TrainConfig(pixel_head="warmup")
     assert model_name(None, "small", recipe) == "lewm-small-pixels-warmup-own"
 
 
 def test_the_paper_recipe_is_the_published_one():
     """AdamW 5e-5 / 1e-3, batch 128, 1024 projections, clips split, seed 3072."""
-    recipe = paper_recipe("lewm", steps=100)
+    recipe = paper_config("lewm", steps=100)
     assert (recipe.learning_rate, recipe.weight_decay) == (5e-5, 1e-3)
     assert (recipe.batch_size, recipe.num_directions) == (128, 1024)
     assert (recipe.split, recipe.held_out, recipe.seed) == ("clips", 0.1, 3072)
@@ -284,7 +284,7 @@ def test_an_existing_file_is_kept(footage, tmp_path):
 
 def test_a_state_head_without_states_is_told(footage, tmp_path):
     """The head needs recorded states."""
-    blind = Footage(footage.pixels, footage.actions, footage.lengths)
+    blind = TrajectoryDataset(footage.pixels, footage.actions, footage.lengths)
     message = (
         "state_head='warmup' needs the true state of every frame; the corpus has none. "
         "Use state_head='none'."
@@ -299,7 +299,7 @@ def test_arrays_of_different_length_are_told(footage):
         "All arrays must have the same rows, got pixels 360, actions 359, lengths 360."
     )
     with pytest.raises(ModelError, match=f"^{re.escape(message)}$"):
-        Footage(footage.pixels, footage.actions[:-1], footage.lengths)
+        TrajectoryDataset(footage.pixels, footage.actions[:-1], footage.lengths)
 
 
 @pytest.mark.parametrize(
@@ -312,7 +312,7 @@ def test_arrays_of_different_length_are_told(footage):
 def test_wrong_settings_are_told(settings, message):
     """A recipe lists what would have been valid."""
     with pytest.raises(ModelError, match=f"^{re.escape(message)}$"):
-        Recipe(**settings)
+        TrainConfig(**settings)
 
 
 def test_the_allocator_can_be_asked_twice():
@@ -324,7 +324,7 @@ def test_calibrated_batch_norms_have_the_batches_statistics(footage):
     """In evaluation mode a calibrated model does what training mode does."""
     starts = np.arange(64)
     scaling = Scaling.fit(footage.actions)
-    sampler = ClipSampler(footage, starts, scaling=scaling, batch_size=64, seed=0)
+    sampler = SequenceSampler(footage, starts, scaling=scaling, batch_size=64, seed=0)
     network = make_model().network
     pixels = torch.from_numpy(sampler.batch(0).pixels)
     calibrate(network, [sampler.batch(0)])
@@ -386,4 +386,4 @@ def test_rollouts_are_for_the_predictor():
     """Published training never feeds a prediction back."""
     told = "rollout_blocks belongs to part='predictor', got 5 for part='all'."
     with pytest.raises(ModelError, match=f"^{re.escape(told)}$"):
-        Recipe(rollout_blocks=5)
+        TrainConfig(rollout_blocks=5)

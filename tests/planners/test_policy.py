@@ -22,7 +22,7 @@ from metro.core.latents import Latents
 from metro.data.collect.record import record
 from metro.data.corpus import open_corpus
 from metro.data.encode import encode_corpus
-from metro.envs import open_world
+from metro.envs import open_env
 from metro.errors import BenchmarkError, ModelError
 from metro.models.loading import load_model
 from metro.planners.cem import CEMSettings
@@ -127,11 +127,11 @@ def test_the_lines_in_the_readme(graph, corpus, tworoom, tmp_path, monkeypatch):
 @pytest.fixture
 def world(tworoom, model, corpus):
     """A world at the start of a recorded way, aimed at its end."""
-    opened = open_world(tworoom, image_size=model.image_size)
+    opened = open_env(tworoom, image_size=model.image_size)
     opened.reset(0)
     first = int(corpus.offsets[1])
-    opened.restore(corpus.row(first + START))
-    opened.aim(corpus.row(first + START + DISTANCE))
+    opened.set_state(corpus.row(first + START))
+    opened.set_goal(corpus.row(first + START + DISTANCE))
     yield opened
     opened.close()
 
@@ -139,7 +139,7 @@ def world(tworoom, model, corpus):
 def drive(policy, world, goal, steps=60):
     """Return how many steps it took, or None."""
     for step in range(steps):
-        if world.step(policy.act(world.draw(), goal)):
+        if world.step(policy.act(world.render(), goal)):
             return step + 1
     return None
 
@@ -168,8 +168,8 @@ def test_any_of_several_goals(graph, model, corpus, world):
     policy = MetroPolicy(graph, model, held_out=[1])
     near = int(corpus.offsets[1]) + START + 6
     far = int(corpus.offsets[1]) + START + DISTANCE
-    policy.act(world.draw(), [far, near])
-    observed = model.encode(world.draw()[None])[0]
+    policy.act(world.render(), [far, near])
+    observed = model.encode(world.render()[None])[0]
     costs = []
     for goal in (far, near):
         routes = find_routes(graph, graph.latents.z[goal], held_out=1)
@@ -181,7 +181,7 @@ def test_any_of_several_goals(graph, model, corpus, world):
 def test_a_new_goal_is_a_new_route(graph, model, corpus, world):
     """The plan for the old goal is dropped at once."""
     policy = MetroPolicy(graph, model)
-    frame = world.draw()
+    frame = world.render()
     policy.act(frame, 40)
     first = policy.sub_goals[0]
     policy.act(frame, 300)
@@ -199,7 +199,7 @@ def test_the_search_is_the_published_one_of_its_benchmark(model):
 
 def test_one_stream_an_environment(graph, model, corpus, world):
     """The same seed, the same actions; another seed, others."""
-    frame = world.draw()
+    frame = world.render()
     goal = make_goals(corpus, graph)["latent"]
     acted = [MetroPolicy(graph, model, seed=s).act(frame, goal) for s in (1, 1, 2)]
     np.testing.assert_array_equal(acted[0], acted[1])

@@ -12,9 +12,9 @@ from row_makers import row, runs
 from typer.testing import CliRunner
 
 from metro.analysis.commands import command_of_cell
-from metro.analysis.comparison import by_task, contenders, differences, lines_of
+from metro.analysis.comparison import by_task, differences, lines_of, methods_of
 from metro.analysis.config_results import best_cell, first_best_budget, front
-from metro.analysis.episode_results import load_rows
+from metro.analysis.episode_results import load_records
 from metro.analysis.grouping import make_cells
 from metro.analysis.paper import load_paper_cells, read_paper_cells
 from metro.analysis.reproduce import reproduce
@@ -26,7 +26,7 @@ from metro.report.build import results_markdown, titles_of, write_report
 from metro.report.document import Heading, Picture, Table, Text
 from metro.report.headline_metrics import key_figures
 from metro.report.html import to_html
-from metro.report.inputs import Material, gather
+from metro.report.inputs import ReportInputs, gather
 from metro.report.markdown_html import prose_to_html, sections
 from metro.report.overview import overview
 from metro.report.study import Section, Study
@@ -128,16 +128,16 @@ def test_bad_files(tmp_path):
     """Absent, empty, cut in the middle; a last line cut short is left out."""
     file = tmp_path / "rows.jsonl"
     with pytest.raises(BenchmarkError, match="There is no .*rows.jsonl. metro eval"):
-        load_rows([file])
+        load_records([file])
     file.write_text("")
     with pytest.raises(BenchmarkError, match="rows.jsonl has no rows. Run metro"):
-        load_rows([file])
+        load_records([file])
     line = json.dumps(row())
     file.write_text(f"{line}\n{line[:30]}")
-    assert load_rows([file]) == [row()]
+    assert load_records([file]) == [row()]
     file.write_text(f"{line[:30]}\n{line}\n")
     with pytest.raises(BenchmarkError, match="Line 1 of .* is not a row. Delete it"):
-        load_rows([file])
+        load_records([file])
 
 
 def test_the_best_cell():
@@ -159,7 +159,7 @@ def test_a_pilot_does_not_win():
     assert best_cell(cells, 300).plan_blocks == 1
     assert {point.cell.plan_blocks for point in front(cells)} == {1}
     told = "Note: not chosen from, for they have less than 4 queries: metro, h = 2"
-    assert told in results_markdown(Material(METRO + pilot))
+    assert told in results_markdown(ReportInputs(METRO + pilot))
     one_seed = runs({7: [10, 10, 10, 10]}, "metro", plan_blocks=2)
     assert best_cell(make_cells(METRO + one_seed), 300).plan_blocks == 2
 
@@ -209,7 +209,7 @@ def test_the_first_best_budget():
 
 def test_flat_is_told_twice():
     """With the paper's h = d / 5, and with the best h."""
-    found = contenders(make_cells(ROWS))
+    found = methods_of(make_cells(ROWS))
     assert list(found) == ["metro", "flat (paper)", "flat (best h)"]
     budgets = {
         label: [
@@ -301,16 +301,16 @@ def test_success_by_tag():
 
 def test_a_page_does_not_depend_on_the_order_of_rows():
     """The same rows shuffled, the same text."""
-    page = results_markdown(Material(ROWS))
+    page = results_markdown(ReportInputs(ROWS))
     mixed = random.Random(1).sample(ROWS, len(ROWS))
-    assert results_markdown(Material(mixed)) == page
+    assert results_markdown(ReportInputs(mixed)) == page
     assert "| metro | 1 | 8 | 300 | 87.5 | 52.9 to 97.8 | 87.50 ± 17.68 |" in page
     assert "100.00 ± 0.00 (T = 150)" in page
 
 
 def test_every_table_says_where_it_comes_from():
     """n, seeds, query file, commit; and what was not run."""
-    page = results_markdown(Material(ROWS)).split("## Studies")[0]
+    page = results_markdown(ReportInputs(ROWS)).split("## Studies")[0]
     told = (
         "n = 4 queries x 2 planner seeds (7, 8); query file tworoom-d75.csv (q1); "
         "commit abcdef012."
@@ -320,7 +320,7 @@ def test_every_table_says_where_it_comes_from():
 
 
 def test_what_is_missing_is_told():
-    missing = results_markdown(Material(ROWS)).split("## What is missing")[1]
+    missing = results_markdown(ReportInputs(ROWS)).split("## What is missing")[1]
     lines = {line.split(" | ")[0]: line for line in missing.splitlines()}
     assert "fewer than 150 runs" in lines["| task"]
     assert lines["| tworoom, lewm, d = 75"].endswith("metro 8, flat 8 |")
@@ -333,7 +333,9 @@ def test_a_second_corpus_does_not_hide_what_is_missing():
     """Of several corpora the one with the most runs is the protocol's."""
     corpus = {"name": "more.h5", "digest": "c2", "episodes": 18_685}
     more = runs({7: [50] * 12}, "committed", waypoint_budget=8, corpus=corpus)
-    missing = results_markdown(Material([*ROWS, *more])).split("## What is missing")[1]
+    missing = results_markdown(ReportInputs([*ROWS, *more])).split(
+        "## What is missing"
+    )[1]
     (line,) = (one for one in missing.splitlines() if "tworoom, lewm, d = 75" in one)
     assert "oracle, committed" in line
 
@@ -349,7 +351,7 @@ def test_a_model_that_has_seen_the_recordings_is_told():
 def test_a_report_is_not_written_over_a_file(tmp_path):
     (tmp_path / "rows.jsonl").write_text("kept")
     with pytest.raises(BenchmarkError, match="is a file"):
-        write_report(Material(ROWS), tmp_path / "rows.jsonl")
+        write_report(ReportInputs(ROWS), tmp_path / "rows.jsonl")
     assert (tmp_path / "rows.jsonl").read_text() == "kept"
 
 
@@ -372,7 +374,7 @@ class Page(HTMLParser):
 def test_a_report_is_complete(tmp_path):
     """Markdown with its pictures beside it; one HTML page that loads nothing."""
     rows = [*ROWS, row(9, error="<b> & |", frames=None)]
-    files = write_report(Material(rows), tmp_path / "new" / "report")
+    files = write_report(ReportInputs(rows), tmp_path / "new" / "report")
     assert [file.suffix for file in files] == [".md", ".html", ".png", ".png"]
     text = files[0].read_text()
     for name in re.findall(r"\]\((.*?)\)", text):
@@ -392,9 +394,9 @@ def test_plots_need_an_extra(tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "matplotlib", None)
     told = 'A report\'s plots need matplotlib: pip install "metro-wm[plots]"'
     with pytest.raises(MissingExtra, match=f"^{re.escape(told)}$"):
-        write_report(Material(ROWS), tmp_path / "report")
+        write_report(ReportInputs(ROWS), tmp_path / "report")
     assert not (tmp_path / "report").exists()
-    assert results_markdown(Material(ROWS))
+    assert results_markdown(ReportInputs(ROWS))
 
 
 def test_the_papers_cells():
@@ -432,7 +434,7 @@ def test_every_listed_cell_is_there_once(name, family):
 
 def test_a_bad_paper_file(tmp_path):
     """What a cell has."""
-    (tmp_path / "p.toml").write_text("cells = [{ bench = 1 }]")
+    (tmp_path / "p.toml").write_text("cells = [{ context = 1 }]")
     with pytest.raises(BenchmarkError, match=r"A cell has benchmark, family, method,"):
         read_paper_cells(tmp_path / "p.toml")
 
@@ -506,7 +508,7 @@ def test_macro_steps_and_options_are_cells_of_their_own():
         "hi-lewm-c (leave-one-out), h = 1, h_h = 1",
     ]
     # The headline's hi-lewm-c is the authors' way: it does not choose from options.
-    assert len(contenders(cells)["hi-lewm-c"]) == 2
+    assert len(methods_of(cells)["hi-lewm-c"]) == 2
 
 
 def test_graphs_of_another_k_or_alpha_are_cells_of_their_own():
@@ -527,7 +529,7 @@ def test_graphs_of_another_k_or_alpha_are_cells_of_their_own():
         "metro (α = 0.05), h = 1, H = 8",
     ]
     assert len(cells[0].outcomes) == len(METRO) + 1
-    assert len(contenders(cells)["metro"]) == 1
+    assert len(methods_of(cells)["metro"]) == 1
     command = command_of_cell(cells[2])
     assert "--method metro --graph GRAPH.metro --waypoint-budget 8" in command
     assert "--option" not in command
@@ -605,7 +607,7 @@ def test_studies_of_the_evaluation_and_of_nobody(folder, monkeypatch):
     assert "a plot" not in page
     assert "![A film.](there/film.gif)" in results_markdown(gather([folder]), "there/")
     monkeypatch.setattr(registry, "STUDIES", ())
-    assert "No study is known to this version." in results_markdown(Material(ROWS))
+    assert "No study is known to this version." in results_markdown(ReportInputs(ROWS))
 
 
 def test_a_folder_that_does_not_fit(folder):
@@ -701,7 +703,7 @@ def test_numbers_stay_together_in_a_table():
 
 def test_every_cell_has_its_command():
     """The one that was typed, but for the names of files that rows do not have."""
-    page = results_markdown(Material(ROWS))
+    page = results_markdown(ReportInputs(ROWS))
     assert (
         "metro evaluate tworoom --corpus tworoom.h5 --model lewm-small-tworoom "
         "--method metro --graph GRAPH.metro --waypoint-budget 8 --goal-distance 75 "

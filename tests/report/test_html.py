@@ -7,7 +7,7 @@ from browser import Browser, find_browser
 
 from metro.report.build import write_report
 from metro.report.document import Picture, Table, Text
-from metro.report.inputs import Material, gather
+from metro.report.inputs import ReportInputs, gather
 from metro.report.study import Section, Study
 from metro.studies import registry
 from metro.studies.registry import STUDIES
@@ -40,7 +40,7 @@ def report(tmp_path_factory):
     ours = gather([RESULTS])
     far = [r for r in ours.rows if r["query"]["goal"] - r["query"]["start"] == 75]
     plot = next(p.content for p in ours.pictures if p.name.endswith(".png"))
-    told = Material(far, {"one": [{}]}, ours.pictures, ours.preface)
+    told = ReportInputs(far, {"one": [{}]}, ours.pictures, ours.preface)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(registry, "STUDIES", studies(plot))
         return write_report(told, tmp_path_factory.mktemp("report"), STUDIES)[1]

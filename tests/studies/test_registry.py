@@ -16,7 +16,7 @@ from typer.testing import CliRunner
 from metro import Latents, save
 from metro.cli import app
 from metro.errors import BenchmarkError, LatentsError, MetroError
-from metro.evaluation.records import read_rows
+from metro.evaluation.records import read_records
 from metro.report.document import Table, Text
 from metro.studies import saturation as saturating
 from metro.studies.corpus_size import section as corpus_size
@@ -118,7 +118,7 @@ def test_saturation_rows_say_where_they_come_from(made, rooms, tmp_path):
     assert first.exit_code == 0, first.output
     again = CliRunner().invoke(app, command)
     assert again.output == first.output
-    (row,) = read_rows(output)
+    (row,) = read_records(output)
     assert (row["benchmark"], row["latents"]) == ("tworoom", made.digest)
     assert (row["model"], row["corpus"]) == (MADE["model"], MADE["corpus"])
     assert row["setting"] == {"longest": 75, "num_samples": 50, "seed": 0}
@@ -126,7 +126,7 @@ def test_saturation_rows_say_where_they_come_from(made, rooms, tmp_path):
     command[1] = str(tmp_path / "unknown.latents")
     failed = CliRunner().invoke(app, command)
     assert isinstance(failed.exception, LatentsError)
-    assert len(read_rows(output)) == 1
+    assert len(read_records(output)) == 1
 
 
 def test_saturation_section(made):

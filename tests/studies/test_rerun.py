@@ -11,8 +11,8 @@ from metro.cli import app
 from metro.data.collect.record import record
 from metro.data.corpus import open_corpus
 from metro.errors import BenchmarkError, ModelError
-from metro.evaluation.context import BenchSource
-from metro.evaluation.records import read_rows
+from metro.evaluation.context import EvalConfig
+from metro.evaluation.records import read_records
 from metro.models.devices import choose_device
 from metro.models.loading import load_model
 from metro.models.weights import save_model
@@ -51,25 +51,25 @@ def test_every_cell_of_the_paper_is_run(folder):
     assert {cell["paper"]["method"] for cell in told} == {"metro", "flat"}
     assert all(cell["ours"]["runs"] == 2 for cell in told)
     assert all(cell["ours"]["is_same_cell"] for cell in told)
-    rows = read_rows(folder / "out" / "rows.jsonl")
+    rows = read_records(folder / "out" / "rows.jsonl")
     papers = [cell["paper"] for cell in told]
     cells = {(paper["plan_blocks"], paper["waypoint_budget"]) for paper in papers}
     assert len(rows) == 2 * len(cells)
     assert {row["device"] for row in rows} == {"cpu"}
     assert (folder / "out" / "tworoom-d25.csv").exists()  # queries of this recording
     assert run(folder, "--goal-distance", "25") == told
-    assert read_rows(folder / "out" / "rows.jsonl") == rows
+    assert read_records(folder / "out" / "rows.jsonl") == rows
 
 
 def test_a_model_learns_how_actions_are_spread(folder):
     """From the recording, where it does not know."""
-    source = BenchSource(
+    source = EvalConfig(
         "tworoom", str(folder / "mine.h5"), str(folder / "model.safetensors")
     )
-    with source.open() as bench, open_corpus(folder / "mine.h5") as corpus:
+    with source.open() as context, open_corpus(folder / "mine.h5") as corpus:
         actions = corpus.column("action")
         known = actions[~np.isnan(actions).any(axis=1)]
-        np.testing.assert_allclose(bench.model.action_mean, known.mean(0), atol=1e-5)
+        np.testing.assert_allclose(context.model.action_mean, known.mean(0), atol=1e-5)
 
 
 def test_a_distance_that_the_paper_does_not_have(folder):

@@ -14,7 +14,7 @@ from metro.data.collect.record import record
 from metro.data.corpus import open_corpus
 from metro.data.encode import encode_corpus
 from metro.envs.pusht_states import leave_each_other
-from metro.envs.state_spaces import OpenStage
+from metro.envs.state_spaces import OpenAdapter
 from metro.errors import (
     BenchmarkError,
     LatentsError,
@@ -22,14 +22,14 @@ from metro.errors import (
     ModelError,
     WorldError,
 )
-from metro.evaluation.context import BenchSource
+from metro.evaluation.context import EvalConfig
 from metro.evaluation.queries import Query, QuerySet, save_queries
-from metro.evaluation.records import Setting, read_rows
+from metro.evaluation.records import Setting, read_records
 from metro.models.loading import load_model
 from metro.storage.artefacts import load
 from metro.studies.residual import run as running
 from metro.studies.residual.figure import draw_pictures
-from metro.studies.residual.measure import Lab, LabSource
+from metro.studies.residual.measure import SearchConfig, SearchContext
 from metro.studies.residual.run import measure_residuals
 from metro.studies.residual.search import BUDGETS, Budget
 from metro.studies.residual.sources import Asked, find_targets
@@ -55,7 +55,7 @@ def source(tmp_path_factory):
         latents = encode_corpus(corpus, model, folder / "tworoom.latents").latents
     pricing = PricingCurve.fit(latents, waypoint_budget=8)
     save(build_graph(latents, find_neighbours(latents), pricing), folder / "a.metro")
-    return LabSource(
+    return SearchConfig(
         "tworoom", str(path), "lewm-small-tworoom", folder / "tworoom.latents"
     )
 
@@ -71,11 +71,11 @@ def quick(monkeypatch):
 def sub_goals(source, tmp_path_factory):
     """What metro asks for in two runs, and the file that keeps it."""
     folder = tmp_path_factory.mktemp("sub-goals")
-    bench = BenchSource(
+    context = EvalConfig(
         "tworoom", source.corpus, source.model, source.latents.parent / "a.metro"
     )
     queries = QuerySet((Query(0, 0, 40), Query(3, 5, 45)), "two", "")
-    with bench.open() as opened:
+    with context.open() as opened:
         setting = Setting("metro", 1, 8, 20, 7)
         found = collect_sub_goals(opened, setting, queries, folder)
         again = collect_sub_goals(opened, setting, queries, folder)
@@ -100,7 +100,7 @@ def test_recorded_frames_have_a_residual_of_zero(source, tmp_path, monkeypatch):
 
 def test_own_episodes_are_left_out_of_the_starts(source):
     """A search that is handed the answer tests nothing."""
-    lab, latents = Lab(source), load(source.latents)
+    lab, latents = SearchContext(source), load(source.latents)
     frames, gaps = lab.nearest(latents.z[100], 8)
     lab.close()
     episodes = latents.episode_of(frames)
@@ -123,12 +123,12 @@ def test_workers_change_nothing_and_rows_are_resumed(source, quick, tmp_path):
     one.write_text("".join(one.read_text().splitlines(keepends=True)[:2]) + '{"half')
     again = measure_residuals(source, targets, one, budgets=budgets)
     assert residuals(again) == residuals(rows)
-    assert len(read_rows(one)) == 4
+    assert len(read_records(one)) == 4
 
 
 def test_a_camera_that_fails_marks_its_row(source, quick, tmp_path, monkeypatch):
     """The run goes on with the next latent, in a new world."""
-    draw, drawn = OpenStage.pictures, []
+    draw, drawn = OpenAdapter.pictures, []
 
     def fail_once(self, states):
         drawn.append(len(states))
@@ -136,7 +136,7 @@ def test_a_camera_that_fails_marks_its_row(source, quick, tmp_path, monkeypatch)
             raise RuntimeError("the context was lost")
         return draw(self, states)
 
-    monkeypatch.setattr(OpenStage, "pictures", fail_once)
+    monkeypatch.setattr(OpenAdapter, "pictures", fail_once)
     targets = recorded_targets(load(source.latents), count=2, seed=0)
     first, second = measure_residuals(source, targets, tmp_path / "rows.jsonl")
     assert first["residual"] is None
@@ -169,14 +169,14 @@ def test_metro_sub_goals_are_recorded_frames(source, sub_goals):
 def test_runs_are_planned_as_asked(source, tmp_path):
     """h and H of metro are those that evaluations are run with."""
     graph = source.latents.parent / "a.metro"
-    bench = BenchSource("tworoom", source.corpus, source.model, graph)
+    context = EvalConfig("tworoom", source.corpus, source.model, graph)
     queries = tmp_path / "queries.csv"
     with open_corpus(source.corpus) as corpus:
         save_queries(
             QuerySet((Query(0, 0, 40),), "one", ""), queries, corpus=corpus.digest
         )
     asked = Asked("metro", 1, 0, 40, 1, tmp_path, 20, queries, 2, 6)
-    found = find_targets(source, bench, asked)
+    found = find_targets(source, context, asked)
     setting = found.told["setting"]
     assert (setting["plan_blocks"], setting["waypoint_budget"]) == (2, 6)
 
@@ -198,7 +198,7 @@ def test_the_verb_measures_and_draws(source, quick, tmp_path):
     assert shown.exit_code == 0, shown.output
     (cell,) = json.loads(shown.stdout)
     assert (cell["method"], cell["num_latents"]) == ("random", 2)
-    assert len(read_rows(rows)) == 2
+    assert len(read_records(rows)) == 2
     import cv2
 
     assert cv2.imread(str(picture)).shape == (2 * (112 + 16) + 4, 2 * (112 + 4), 3)
@@ -206,41 +206,41 @@ def test_the_verb_measures_and_draws(source, quick, tmp_path):
 
 def test_pictures_of_nothing_are_refused(source, tmp_path):
     asked = Asked("random", 1)
-    bench = BenchSource("tworoom", source.corpus, source.model)
+    context = EvalConfig("tworoom", source.corpus, source.model)
     rows = [{"residual": None, "budget": "small"}]
     with pytest.raises(BenchmarkError, match="^No row has a state to draw: every"):
-        draw_pictures(rows, source, bench, asked, tmp_path / "a.png")
+        draw_pictures(rows, source, context, asked, tmp_path / "a.png")
 
 
 def test_states_outside_the_limits_are_refused(source, tmp_path):
     """A row that was changed by hand, or is of another world, is not drawn."""
-    bench = BenchSource("tworoom", source.corpus, source.model)
+    context = EvalConfig("tworoom", source.corpus, source.model)
     row = {"residual": 1.0, "budget": "small", "own_frame": 0, "state": [999.0, 50.0]}
     with pytest.raises(WorldError, match=r"^agent x must be [\d.]+ to [\d.]+, got 999"):
-        draw_pictures([row], source, bench, Asked("random", 1), tmp_path / "a.png")
+        draw_pictures([row], source, context, Asked("random", 1), tmp_path / "a.png")
 
 
 def test_bad_input_is_told(source, tmp_path):
-    bench = BenchSource("tworoom", source.corpus, source.model)
+    context = EvalConfig("tworoom", source.corpus, source.model)
     message = "^method must be one of hi-lewm, hi-lewm-c, hi-lewm-c-staged, metro, "
     with pytest.raises(BenchmarkError, match=message):
         Asked("oracle", 5)
     with pytest.raises(BenchmarkError, match="^num_queries must be at least 1, got 0"):
         Asked("metro", 5, num_queries=0)
     with pytest.raises(ModelError, match="^method hi-lewm-c needs a macro model. "):
-        find_targets(source, bench, Asked("hi-lewm-c", 5))
+        find_targets(source, context, Asked("hi-lewm-c", 5))
     with pytest.raises(BenchmarkError, match="^method metro needs a graph: metro b"):
-        find_targets(source, bench, Asked("metro", 5))
+        find_targets(source, context, Asked("metro", 5))
     with pytest.raises(BenchmarkError, match="^count must be 1 to"):
-        find_targets(source, bench, Asked("recorded", 0))
+        find_targets(source, context, Asked("recorded", 0))
     wrong = Targets("random", np.zeros((1, 3), np.float32), [{}], {})
     with pytest.raises(LatentsError, match="latents have 64 finite numbers, those of"):
         measure_residuals(source, wrong, tmp_path / "rows.jsonl")
     with pytest.raises(BenchmarkError, match="^workers must be at least 1, got 0"):
         measure_residuals(source, wrong, tmp_path / "rows.jsonl", workers=0)
-    other = LabSource("tworoom", source.corpus, "pldm-small-tworoom", source.latents)
+    other = SearchConfig("tworoom", source.corpus, "pldm-small-tworoom", source.latents)
     with pytest.raises(LatentsError, match="^The latents are of model .* Encode anew"):
-        Lab(other)
+        SearchContext(other)
     broken = tmp_path / "broken.npz"
     broken.write_bytes(b"no")
     with pytest.raises(MetroError, match=re.escape(f"{broken} has no sub-goals")):
@@ -252,7 +252,7 @@ def test_bad_input_is_told(source, tmp_path):
 def stage(request):
     """The states of every world, drawn as its small models see them."""
     rendering = "stock" if request.param == "tworoom" else "fast"
-    opened = OpenStage(load_benchmark(request.param), 64, rendering)
+    opened = OpenAdapter(load_benchmark(request.param), 64, rendering)
     yield opened
     opened.close()
 

@@ -18,10 +18,10 @@ from metro.data.collect.record import record
 from metro.data.corpus import open_corpus
 from metro.data.encode import encode_corpus
 from metro.errors import BenchmarkError, ModelError
-from metro.evaluation.context import BenchSource
-from metro.evaluation.grid import run_campaign
+from metro.evaluation.context import EvalConfig
+from metro.evaluation.grid import evaluate_grid
 from metro.evaluation.queries import Query, load_queries
-from metro.evaluation.records import Setting, read_rows
+from metro.evaluation.records import Setting, read_records
 from metro.models.loading import load_model
 from metro.models.weights import save_model
 from metro.studies.corpus_size.run import PartSource, part_of, run_corpus_size
@@ -86,18 +86,18 @@ def test_a_part_is_a_graph_of_its_own_episodes(folder):
 def test_the_querys_episode_is_always_held_out(folder):
     """By the number that it has in the graph; None if it is not there."""
     episodes = choose_episodes(12, 50, 0)
-    with source(folder, share=50).open() as bench:
+    with source(folder, share=50).open() as context:
         for episode in range(12):
             query = Query(episode, 0, 15)
-            held_out = bench.held_out(query)
+            held_out = context.held_out(query)
             assert (held_out is None) == (episode not in episodes)
-            start, goal = bench.ends_of(query)
+            start, goal = context.ends_of(query)
             if held_out is not None:
-                own = bench.graph.latents.z[bench.graph.latents.rows_of(held_out)]
+                own = context.graph.latents.z[context.graph.latents.rows_of(held_out)]
                 np.testing.assert_array_equal(start, own[0])
                 np.testing.assert_array_equal(goal, own[15])
-                routes, _ = bench.routes_for(8, query)
-                rows = bench.graph.latents.rows_of(held_out)
+                routes, _ = context.routes_for(8, query)
+                rows = context.graph.latents.rows_of(held_out)
                 assert np.isinf(routes.cost_to_go[rows]).all()
 
 
@@ -107,7 +107,7 @@ def test_corpus_size_runs_and_goes_on(folder, tmp_path):
     options = [*planning(folder), "--share", 25, "--share", 100]
     shown = study("corpus-size", folder, output, *options)
     assert shown.exit_code == 0, shown.output
-    rows = read_rows(output)
+    rows = read_records(output)
     assert [(row["share"], row["episodes_used"]) for row in rows] == (
         [(25.0, 3)] * 4 + [(100.0, 12)] * 4
     )
@@ -117,7 +117,7 @@ def test_corpus_size_runs_and_goes_on(folder, tmp_path):
     output.write_text("\n".join([*lines[:6], lines[6][:50]]))
     again = study("corpus-size", folder, output, *options)
     assert again.output == shown.output
-    assert outcomes(read_rows(output)) == outcomes(rows)
+    assert outcomes(read_records(output)) == outcomes(rows)
 
 
 def test_the_whole_corpus_is_the_evaluation(folder, tmp_path):
@@ -125,9 +125,9 @@ def test_the_whole_corpus_is_the_evaluation(folder, tmp_path):
     asked = load_queries(folder / "q.csv")
     parts = [source(folder, share=100)]
     rows = run_corpus_size(parts, [METRO], asked, tmp_path / "a.jsonl", batch=2)
-    plain = BenchSource(**{k: getattr(parts[0], k) for k in ("benchmark", "corpus",
+    plain = EvalConfig(**{k: getattr(parts[0], k) for k in ("benchmark", "corpus",
                         "model", "graph")})  # fmt: skip
-    whole = run_campaign(plain, [METRO], asked, tmp_path / "b.jsonl", batch=2)
+    whole = evaluate_grid(plain, [METRO], asked, tmp_path / "b.jsonl", batch=2)
     assert outcomes(rows) == outcomes(whole)
     told = []
     taken = run_corpus_size(
@@ -188,7 +188,7 @@ def test_two_models_share_a_graph(folder, tuned, tmp_path):
     options = [*planning(folder), "--fine-tuned", tuned, "--first", 2]
     shown = study("micro-planner", folder, output, *options)
     assert shown.exit_code == 0, shown.output
-    rows = read_rows(output)
+    rows = read_records(output)
     told = [(row["role"], row["setting"]["method"]) for row in rows]
     assert sorted(set(told)) == sorted(
         (role, method)
@@ -198,7 +198,7 @@ def test_two_models_share_a_graph(folder, tuned, tmp_path):
     assert len(rows) == 12
     assert len({row["base"] for row in rows}) == 1
     again = study("micro-planner", folder, output, *options)
-    assert (again.output, len(read_rows(output))) == (shown.output, 12)
+    assert (again.output, len(read_records(output))) == (shown.output, 12)
     rows = [row | {"base": "another"} for row in rows]
     output.write_text("".join(json.dumps(row) + "\n" for row in rows))
     failed = study("micro-planner", folder, output, *options)
@@ -227,12 +227,12 @@ def test_offline_cost_is_measured_once(folder, tmp_path):
     options = ["--latents", folder / "tworoom.latents"]
     shown = study("offline-cost", folder, output, *options)
     assert shown.exit_code == 0, shown.output
-    (row,) = read_rows(output)
+    (row,) = read_records(output)
     assert all(row["seconds"][part] > 0 for part in ("encode", "table", "graph", "cpu"))
     assert len(row["load"]) == 2
     assert (row["macro"], row["setting"]["threads"]) == (None, 1)
     again = study("offline-cost", folder, output, *options, "--json")
-    assert len(read_rows(output)) == 1
+    assert len(read_records(output)) == 1
     assert json.loads(again.output)[0]["macro model"] == "not trained"
 
 

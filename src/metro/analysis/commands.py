@@ -1,6 +1,6 @@
 """What a user types to run a cell again."""
 
-from metro.analysis.config_results import Cell
+from metro.analysis.config_results import ConfigResult
 from metro.analysis.episode_results import UNKNOWN
 from metro.planners.method_names import (
     GRAPH_METHODS,
@@ -9,7 +9,7 @@ from metro.planners.method_names import (
 )
 
 
-def command_of_cell(cell: Cell) -> str:
+def command_of_cell(cell: ConfigResult) -> str:
     """Return the command of a cell; CAPITALS are for the reader to fill in."""
     task, name = cell.task, cell.task.benchmark
     words = [f"metro evaluate {name} --corpus {task.corpus}"]

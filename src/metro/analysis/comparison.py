@@ -7,12 +7,12 @@ import numpy as np
 
 from metro.analysis.config_results import (
     ACTION_BLOCK,
-    Cell,
+    ConfigResult,
     best_cell,
     first_best_budget,
 )
 from metro.analysis.episode_results import Task
-from metro.analysis.paper import PaperCell
+from metro.analysis.paper import PaperResult
 from metro.analysis.statistics import (
     Interval,
     bootstrap_difference,
@@ -34,7 +34,7 @@ ORDER = (
 
 
 @dataclass(frozen=True)
-class Line:
+class MethodResult:
     """A method's success on a task within T.
 
     Attributes:
@@ -44,7 +44,7 @@ class Line:
     """
 
     label: str
-    cell: Cell
+    cell: ConfigResult
     step_budget: int
 
     @property
@@ -102,21 +102,21 @@ class Difference:
     p_value: float
 
 
-def by_task(cells: Iterable[Cell]) -> dict[Task, list[Cell]]:
+def by_task(cells: Iterable[ConfigResult]) -> dict[Task, list[ConfigResult]]:
     """Return the cells of every task, tasks in order."""
-    tasks: dict[Task, list[Cell]] = {}
+    tasks: dict[Task, list[ConfigResult]] = {}
     for cell in cells:
         tasks.setdefault(cell.task, []).append(cell)
     return dict(sorted(tasks.items()))
 
 
-def contenders(cells: Sequence[Cell]) -> dict[str, list[Cell]]:
+def methods_of(cells: Sequence[ConfigResult]) -> dict[str, list[ConfigResult]]:
     """Return the cells each label may choose from, labels in order.
 
     Metro and flat are always there, if only to be told that they were not run. Flat is
     told twice: with h = d / 5 as in the paper, and with the best fixed h.
     """
-    found: dict[str, list[Cell]] = {METRO: [], FLAT_PAPER: [], FLAT_BEST: []}
+    found: dict[str, list[ConfigResult]] = {METRO: [], FLAT_PAPER: [], FLAT_BEST: []}
     for cell in sorted(cells, key=lambda cell: _rank(cell.method)):
         if cell.method != "flat":
             found.setdefault(cell.method, []).append(cell)
@@ -132,7 +132,7 @@ def budgets_of(distance: int) -> tuple[int, int]:
     return 2 * distance, 4 * distance
 
 
-def lines_of(label: str, cells: Sequence[Cell]) -> list[Line]:
+def lines_of(label: str, cells: Sequence[ConfigResult]) -> list[MethodResult]:
     """Return a method's best at T = 2 d and 4 d; for metro also its first best T.
 
     A method that was run for less is told at the longest budget that it has.
@@ -143,21 +143,23 @@ def lines_of(label: str, cells: Sequence[Cell]) -> list[Line]:
     longest = max(cell.step_budget for cell in cells)
     able = [budget for budget in budgets if budget <= longest] or [longest]
     best = [(budget, best_cell(cells, budget)) for budget in able]
-    lines = [Line(label, cell, budget) for budget, cell in best if cell is not None]
+    lines = [
+        MethodResult(label, cell, budget) for budget, cell in best if cell is not None
+    ]
     if label == METRO and lines:
         last = lines[-1]
         first = first_best_budget(last.cell, last.step_budget)
-        lines.append(Line(METRO_BEST, last.cell, first))
+        lines.append(MethodResult(METRO_BEST, last.cell, first))
     return lines
 
 
-def longest(lines: Sequence[Line]) -> Line:
+def longest(lines: Sequence[MethodResult]) -> MethodResult:
     """Return the line with the longest budget that was not chosen by its success."""
     fixed = [line for line in lines if line.label != METRO_BEST]
     return max(fixed, key=lambda line: line.step_budget)
 
 
-def difference(first: Line, second: Line) -> Difference | None:
+def difference(first: MethodResult, second: MethodResult) -> Difference | None:
     """Return how two methods differ within the same T; None: no pair in common."""
     pairs = [_runs(line) for line in (first, second)]
     common = sorted(pairs[0].keys() & pairs[1].keys())
@@ -178,9 +180,9 @@ def difference(first: Line, second: Line) -> Difference | None:
     )
 
 
-def differences(cells: Sequence[Cell]) -> list[Difference]:
+def differences(cells: Sequence[ConfigResult]) -> list[Difference]:
     """Return metro against everything else, at T = 2 d and 4 d."""
-    found = {label: lines_of(label, some) for label, some in contenders(cells).items()}
+    found = {label: lines_of(label, some) for label, some in methods_of(cells).items()}
     first = [line for line in found.pop(METRO) if line.label == METRO]
     pairs = [
         difference(one, other)
@@ -193,8 +195,8 @@ def differences(cells: Sequence[Cell]) -> list[Difference]:
 
 
 def paper_of(
-    task: Task, label: str, step_budget: int, cells: Iterable[PaperCell]
-) -> list[PaperCell]:
+    task: Task, label: str, step_budget: int, cells: Iterable[PaperResult]
+) -> list[PaperResult]:
     """Return what the paper tells of a method at this d; the same T first."""
     method = {FLAT_PAPER: "flat", METRO_BEST: METRO}.get(label, label)
     wanted = (task.benchmark, task.family, method, task.goal_distance)
@@ -212,7 +214,7 @@ def _rank(method: str) -> tuple[int, str]:
     return known, method
 
 
-def _runs(line: Line) -> dict[tuple[int, int, int, int], bool]:
+def _runs(line: MethodResult) -> dict[tuple[int, int, int, int], bool]:
     """Return whether each (episode, start, goal, seed) was solved within T."""
     solved = line.cell.solved(line.step_budget)
     return {

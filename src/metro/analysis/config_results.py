@@ -8,7 +8,7 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from metro.analysis.episode_results import PHASES, PLANNING, Outcome, Task
+from metro.analysis.episode_results import PHASES, PLANNING, EpisodeResult, Task
 from metro.analysis.statistics import non_dominated, success_curve
 from metro.errors import BenchmarkError
 
@@ -21,7 +21,7 @@ WITHOUT_PLANS = ("replay", "random", "stay")
 
 
 @dataclass(frozen=True)
-class Cell:
+class ConfigResult:
     """Runs of a method at one (h, H) on a task, a run a query and planner seed.
 
     Attributes:
@@ -41,7 +41,7 @@ class Cell:
     waypoint_budget: int | None
     macro_steps: int | None
     graph: str | None
-    outcomes: tuple[Outcome, ...]
+    outcomes: tuple[EpisodeResult, ...]
     notes: tuple[str, ...] = ()
 
     @cached_property
@@ -142,7 +142,7 @@ class Cell:
         return sum((Counter(row.kinds) for row in self.outcomes), Counter[str]())
 
 
-def fullest(cells: Sequence[Cell]) -> list[Cell]:
+def best_covered(cells: Sequence[ConfigResult]) -> list[ConfigResult]:
     """Return the cells that were asked the most queries, with one seed or several.
 
     A pilot of five queries, or a run that was interrupted, is not to win by luck.
@@ -151,14 +151,14 @@ def fullest(cells: Sequence[Cell]) -> list[Cell]:
     return [cell for cell in cells if cell.num_queries == most]
 
 
-def best_cell(cells: Iterable[Cell], step_budget: int) -> Cell | None:
+def best_cell(cells: Iterable[ConfigResult], step_budget: int) -> ConfigResult | None:
     """Return the cell with the highest success within T, on the seeds that all have.
 
     Of the `fullest` only; of equals the one with more runs, then the fastest. A lucky
     seed alone is not to win against three, and a cell of one seed that loses on that
     seed is not to hide what the others have. None: no cell was run that long.
     """
-    able = fullest([cell for cell in cells if cell.step_budget >= step_budget])
+    able = best_covered([cell for cell in cells if cell.step_budget >= step_budget])
     able = [cell for cell in able if not _is_beaten(cell, able, step_budget)]
     seeds = [set(cell.seeds) for cell in able]
     shared = set.intersection(*seeds) if seeds else set()
@@ -173,7 +173,9 @@ def best_cell(cells: Iterable[Cell], step_budget: int) -> Cell | None:
     )
 
 
-def _is_beaten(cell: Cell, others: Iterable[Cell], step_budget: int) -> bool:
+def _is_beaten(
+    cell: ConfigResult, others: Iterable[ConfigResult], step_budget: int
+) -> bool:
     """Return whether a cell with more seeds is as good on all that this one has."""
     own = set(cell.seeds)
     reached = _success_of_seeds(cell, step_budget, own)
@@ -183,13 +185,13 @@ def _is_beaten(cell: Cell, others: Iterable[Cell], step_budget: int) -> bool:
     )
 
 
-def _success_of_seeds(cell: Cell, step_budget: int, seeds: set[int]) -> float:
+def _success_of_seeds(cell: ConfigResult, step_budget: int, seeds: set[int]) -> float:
     """Return the success within T of the runs with some seeds; of all without any."""
     counted = np.isin(cell.seeds, sorted(seeds)) if seeds else slice(None)
     return float(cell.solved(step_budget)[counted].mean())
 
 
-def first_best_budget(cell: Cell, step_budget: int) -> int:
+def first_best_budget(cell: ConfigResult, step_budget: int) -> int:
     """Return the smallest T with the success that the cell has within ``step_budget``.
 
     Rounded up to whole action blocks.
@@ -203,20 +205,20 @@ def first_best_budget(cell: Cell, step_budget: int) -> int:
 class Point:
     """One (h, H, T) of a front: success for seconds of planning an episode."""
 
-    cell: Cell
+    cell: ConfigResult
     step_budget: int
     success: float
     seconds: float
 
 
-def front(cells: Sequence[Cell]) -> list[Point]:
+def front(cells: Sequence[ConfigResult]) -> list[Point]:
     """Return the points over (h, H, T) that no other one beats, by rising seconds.
 
     Only what succeeds at all. The paper's Sec. 6.1: not less success in less time.
     """
     points = [
         Point(cell, budget, cell.success(budget), cell.planning_seconds(budget))
-        for cell in fullest(cells)
+        for cell in best_covered(cells)
         for budget in _budgets(cell)
         if cell.success(budget) > 0
     ]
@@ -224,7 +226,7 @@ def front(cells: Sequence[Cell]) -> list[Point]:
     return [points[place] for place in kept]
 
 
-def _budgets(cell: Cell) -> list[int]:
+def _budgets(cell: ConfigResult) -> list[int]:
     distance = cell.task.goal_distance
     wanted = {*PAPER_BUDGETS, 2 * distance, 4 * distance, cell.step_budget}
     return sorted(budget for budget in wanted if budget <= cell.step_budget)

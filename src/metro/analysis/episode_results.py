@@ -11,7 +11,7 @@ from metro.evaluation.queries import Query
 from metro.evaluation.records import (
     USUAL_GRAPH_OPTIONS,
     graph_options_of,
-    read_rows,
+    read_records,
 )
 
 UNKNOWN = "not recorded"
@@ -61,7 +61,7 @@ class Task:
 
 
 @dataclass(frozen=True)
-class Outcome:
+class EpisodeResult:
     """One row: a query, a method and a planner seed.
 
     Attributes:
@@ -108,7 +108,7 @@ class Outcome:
     trained_on_corpus: bool | None = None
 
 
-def load_rows(paths: Iterable[Path]) -> list[dict[str, Any]]:
+def load_records(paths: Iterable[Path]) -> list[dict[str, Any]]:
     """Return the rows of all files, and of all .jsonl files in folders.
 
     A file that is absent or empty is an error.
@@ -117,7 +117,7 @@ def load_rows(paths: Iterable[Path]) -> list[dict[str, Any]]:
     for path in _files(paths):
         if not path.is_file():
             raise BenchmarkError(f"There is no {path}. metro evaluate writes rows.")
-        found = read_rows(path)
+        found = read_records(path)
         if not found:
             raise BenchmarkError(f"{path} has no rows. Run metro evaluate -o {path}.")
         rows += found
@@ -132,7 +132,7 @@ def _files(paths: Iterable[Path]) -> Iterator[Path]:
             yield path
 
 
-def read_outcomes(rows: Iterable[Mapping[str, Any]]) -> list[Outcome]:
+def read_outcomes(rows: Iterable[Mapping[str, Any]]) -> list[EpisodeResult]:
     """Return rows as outcomes, in an order that does not depend on theirs.
 
     Raises:
@@ -173,11 +173,11 @@ def _asked(row: Mapping[str, Any]) -> str:
     return json.dumps([row.get(part) for part in parts], sort_keys=True)
 
 
-def _read(row: Mapping[str, Any]) -> Outcome:
+def _read(row: Mapping[str, Any]) -> EpisodeResult:
     try:
         setting, query = row["setting"], Query(**row["query"])
         error = row.get("error")
-        return Outcome(
+        return EpisodeResult(
             task=_task(row, query),
             method=_method(row),
             plan_blocks=int(setting["plan_blocks"]),

@@ -1,6 +1,6 @@
 """Numbers as words: shares in percent, and what stands where there is none."""
 
-from metro.analysis.paper import PaperCell
+from metro.analysis.paper import PaperResult
 
 NOT_RUN = "not run"
 NOTHING = "-"
@@ -11,7 +11,7 @@ def percent(mean: float, std: float | None) -> str:
     return f"{100 * mean:.2f}" + ("" if std is None else f" ± {100 * std:.2f}")
 
 
-def paper_percent(cell: PaperCell) -> str:
+def paper_percent(cell: PaperResult) -> str:
     """Return the paper's figure."""
     if cell.mean is None:
         return NOTHING

@@ -4,19 +4,19 @@ from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from metro.analysis.config_results import Cell
-from metro.analysis.episode_results import Outcome, read_outcomes
+from metro.analysis.config_results import ConfigResult
+from metro.analysis.episode_results import EpisodeResult, read_outcomes
 from metro.errors import BenchmarkError
 from metro.evaluation.queries import Query
 
 
-def make_cells(rows: Iterable[Mapping[str, Any]]) -> list[Cell]:
+def make_cells(rows: Iterable[Mapping[str, Any]]) -> list[ConfigResult]:
     """Return the cells of rows, sorted.
 
     Raises:
         BenchmarkError: If a row is broken, or two of the same question disagree.
     """
-    groups: dict[tuple[Any, ...], list[Outcome]] = {}
+    groups: dict[tuple[Any, ...], list[EpisodeResult]] = {}
     for row in read_outcomes(rows):
         setting = (row.plan_blocks, row.waypoint_budget, row.macro_steps)
         key = (row.task, row.method, *setting, row.graph, row.macro)
@@ -24,17 +24,17 @@ def make_cells(rows: Iterable[Mapping[str, Any]]) -> list[Cell]:
     return sorted(map(_make_cell, groups.values()), key=_order)
 
 
-def _order(cell: Cell) -> tuple[Any, ...]:
+def _order(cell: ConfigResult) -> tuple[Any, ...]:
     numbers = (cell.plan_blocks, cell.waypoint_budget or 0, cell.macro_steps or 0)
     return (cell.task, cell.method, *numbers, cell.graph or "")
 
 
-def _make_cell(rows: Sequence[Outcome]) -> Cell:
+def _make_cell(rows: Sequence[EpisodeResult]) -> ConfigResult:
     """Return a cell of the longest run of each query and seed.
 
     One that died counts only where no other did not: it may have been tried again.
     """
-    kept: dict[tuple[Query, int], Outcome] = {}
+    kept: dict[tuple[Query, int], EpisodeResult] = {}
     for row in sorted(rows, key=lambda row: (row.error is not None, -row.step_budget)):
         known = kept.setdefault((row.query, row.seed), row)
         tried_again = row.error is not None and known.error is None
@@ -55,7 +55,7 @@ def _make_cell(rows: Sequence[Outcome]) -> Cell:
             f"runs left out, for most were given T = {usual}, they less: "
             f"{len(kept) - len(long)}"
         )
-    return Cell(
+    return ConfigResult(
         task=runs[0].task,
         method=runs[0].method,
         plan_blocks=runs[0].plan_blocks,
@@ -67,13 +67,13 @@ def _make_cell(rows: Sequence[Outcome]) -> Cell:
     )
 
 
-def _agree(long: Outcome, short: Outcome) -> bool:
+def _agree(long: EpisodeResult, short: EpisodeResult) -> bool:
     """Return whether a run of a longer budget ends as the shorter one, within that."""
     early = long.frames is not None and long.frames <= short.step_budget
     return short.frames == (long.frames if early else None)
 
 
-def _require_same(known: Outcome, row: Outcome) -> None:
+def _require_same(known: EpisodeResult, row: EpisodeResult) -> None:
     """Raise if two runs with the same question and budget ended differently."""
     if (known.frames, known.error) == (row.frames, row.error):
         return
@@ -85,13 +85,13 @@ def _require_same(known: Outcome, row: Outcome) -> None:
     )
 
 
-def _ending(row: Outcome) -> str:
+def _ending(row: EpisodeResult) -> str:
     if row.error:
         return f"died ({row.error})"
     return "not solved" if row.frames is None else f"solved after {row.frames} frames"
 
 
-def _notes(runs: Sequence[Outcome], repeated: int, disagree: int) -> list[str]:
+def _notes(runs: Sequence[EpisodeResult], repeated: int, disagree: int) -> list[str]:
     notes = []
     if repeated:
         notes.append(

@@ -33,7 +33,7 @@ _FLAT_DISTANCE, _FLAT_BUDGET = 25, 50
 
 
 @dataclass(frozen=True)
-class PaperCell:
+class PaperResult:
     """One figure of the paper, or one cell (h, H, T) that it names without a figure.
 
     Attributes:
@@ -63,7 +63,7 @@ class PaperCell:
     arrival_ratio: float | None = None
 
 
-def load_paper_cells() -> list[PaperCell]:
+def load_paper_cells() -> list[PaperResult]:
     """Return the paper's cells by benchmark and family, metro's first, by d and T."""
     told = read_paper_cells(benchmarks_folder() / PAPER_FILE)
     known = {_place(cell) for cell in told}
@@ -74,7 +74,7 @@ def load_paper_cells() -> list[PaperCell]:
     return sorted(told + flat + new, key=_order)
 
 
-def read_paper_cells(file: Path) -> list[PaperCell]:
+def read_paper_cells(file: Path) -> list[PaperResult]:
     """Return the cells of a TOML file."""
     try:
         cells = tomllib.loads(file.read_text("utf-8"))["cells"]
@@ -85,14 +85,14 @@ def read_paper_cells(file: Path) -> list[PaperCell]:
         ) from error
 
 
-def _read(cell: Mapping[str, Any]) -> PaperCell:
-    return PaperCell(**{_NAMES[key]: value for key, value in cell.items()})
+def _read(cell: Mapping[str, Any]) -> PaperResult:
+    return PaperResult(**{_NAMES[key]: value for key, value in cell.items()})
 
 
-def _flat_cells(benchmark: Benchmark) -> Iterator[PaperCell]:
+def _flat_cells(benchmark: Benchmark) -> Iterator[PaperResult]:
     """Yield the flat success that LeWM's own paper tells."""
     for family, success in benchmark.paper["flat_success"].items():
-        yield PaperCell(
+        yield PaperResult(
             benchmark=benchmark.name,
             family=family,
             method="flat",
@@ -104,12 +104,12 @@ def _flat_cells(benchmark: Benchmark) -> Iterator[PaperCell]:
         )
 
 
-def _front_cells(benchmark: Benchmark) -> Iterator[PaperCell]:
+def _front_cells(benchmark: Benchmark) -> Iterator[PaperResult]:
     """Yield the cells of the fronts, which the paper lists without their success."""
     for family, distances in benchmark.paper["cells"].items():
         for distance, settings in distances.items():
             for blocks, budget, steps in settings:
-                yield PaperCell(
+                yield PaperResult(
                     benchmark=benchmark.name,
                     family=family,
                     method="metro",
@@ -121,12 +121,12 @@ def _front_cells(benchmark: Benchmark) -> Iterator[PaperCell]:
                 )
 
 
-def _place(cell: PaperCell) -> tuple[Any, ...]:
+def _place(cell: PaperResult) -> tuple[Any, ...]:
     where = (cell.benchmark, cell.family, cell.method, cell.goal_distance)
     return (*where, cell.plan_blocks, cell.waypoint_budget, cell.step_budget)
 
 
-def _order(cell: PaperCell) -> tuple[Any, ...]:
+def _order(cell: PaperResult) -> tuple[Any, ...]:
     where = (cell.benchmark, cell.family, cell.method != "metro", cell.method)
     setting = (cell.goal_distance, cell.step_budget, cell.plan_blocks or 0)
     return (*where, *setting, cell.waypoint_budget or 0, cell.source)

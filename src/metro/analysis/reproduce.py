@@ -4,11 +4,11 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from metro.analysis.comparison import Line, by_task
-from metro.analysis.config_results import Cell, best_cell
+from metro.analysis.comparison import MethodResult, by_task
+from metro.analysis.config_results import ConfigResult, best_cell
 from metro.analysis.formatting import NOT_RUN, paper_percent, percent
 from metro.analysis.grouping import make_cells
-from metro.analysis.paper import PaperCell, load_paper_cells
+from metro.analysis.paper import PaperResult, load_paper_cells
 from metro.planners.method_names import HIERARCHICAL_METHODS
 
 HEADER = (
@@ -20,7 +20,7 @@ _SEEDS = (7, 8, 9)
 
 
 @dataclass(frozen=True)
-class Check:
+class ReproducedResult:
     """A cell of the paper beside ours.
 
     Attributes:
@@ -29,8 +29,8 @@ class Check:
         is_same_cell: Whether (h, H) are the paper's too, or the best that we have.
     """
 
-    paper: PaperCell
-    ours: Line | None
+    paper: PaperResult
+    ours: MethodResult | None
     is_same_cell: bool
 
     @property
@@ -58,7 +58,7 @@ class Check:
         }
 
 
-def reproduce(rows: Iterable[Mapping[str, Any]]) -> list[Check]:
+def reproduce(rows: Iterable[Mapping[str, Any]]) -> list[ReproducedResult]:
     """Return every cell of the paper with what rows say about it.
 
     At the paper's (h, H, T) if it was run, else the best of our cells at that d and T.
@@ -69,37 +69,41 @@ def reproduce(rows: Iterable[Mapping[str, Any]]) -> list[Check]:
     for paper in load_paper_cells():
         found = [_check(paper, cells) for cells in tasks]
         run = [check for check in found if check.ours is not None]
-        checks += run or [Check(paper, None, is_same_cell=False)]
+        checks += run or [ReproducedResult(paper, None, is_same_cell=False)]
     return checks
 
 
-def _check(paper: PaperCell, cells: Sequence[Cell]) -> Check:
+def _check(paper: PaperResult, cells: Sequence[ConfigResult]) -> ReproducedResult:
     able = [cell for cell in cells if _answers(cell, paper)]
     same = [cell for cell in able if _is_same(cell, paper)]
     chosen = best_cell(same or able, paper.step_budget)
-    line = None if chosen is None else Line(paper.method, chosen, paper.step_budget)
-    return Check(paper, line, is_same_cell=bool(same))
+    line = (
+        None
+        if chosen is None
+        else MethodResult(paper.method, chosen, paper.step_budget)
+    )
+    return ReproducedResult(paper, line, is_same_cell=bool(same))
 
 
-def _answers(cell: Cell, paper: PaperCell) -> bool:
+def _answers(cell: ConfigResult, paper: PaperResult) -> bool:
     task = cell.task
     ours = (task.benchmark, task.family, cell.method, task.goal_distance)
     theirs = (paper.benchmark, paper.family, paper.method, paper.goal_distance)
     return ours == theirs and cell.step_budget >= paper.step_budget
 
 
-def _is_same(cell: Cell, paper: PaperCell) -> bool:
+def _is_same(cell: ConfigResult, paper: PaperResult) -> bool:
     """Return whether h and H are the paper's, where it tells them."""
     blocks = paper.plan_blocks in (None, cell.plan_blocks)
     return blocks and paper.waypoint_budget in (None, cell.waypoint_budget)
 
 
-def table_of(checks: Iterable[Check]) -> list[tuple[str, ...]]:
+def table_of(checks: Iterable[ReproducedResult]) -> list[tuple[str, ...]]:
     """Return the checks as lines under `HEADER`."""
     return [_line(check) for check in checks]
 
 
-def _line(check: Check) -> tuple[str, ...]:
+def _line(check: ReproducedResult) -> tuple[str, ...]:
     paper, ours = check.paper, check.ours
     asked = (paper.goal_distance, paper.plan_blocks, paper.waypoint_budget)
     numbers = [
@@ -115,7 +119,7 @@ def _line(check: Check) -> tuple[str, ...]:
     return (paper.benchmark, model, paper.method, *numbers, *figures)
 
 
-def command_of(paper: PaperCell) -> str:
+def command_of(paper: PaperResult) -> str:
     """Return the command that runs a cell; CAPITALS are for the reader to fill in.
 
     At T = 4 d at least, so that one run answers for every smaller budget.

@@ -15,11 +15,11 @@ from metro.core.itinerary import plan_journey
 from metro.data.collect.record import record
 from metro.data.corpus import Corpus, open_corpus
 from metro.errors import BenchmarkError
-from metro.evaluation.context import Bench
+from metro.evaluation.context import EvalContext
 from metro.evaluation.prepare import prepare_graph, prepare_queries
 from metro.evaluation.queries import Query, QuerySet
 from metro.evaluation.records import Setting
-from metro.evaluation.run import Rows, evaluate
+from metro.evaluation.run import Records, evaluate
 from metro.models.frozen import FrozenModel
 from metro.models.loading import load_model
 from metro.report.drawing.replays import room_of, take_ride
@@ -81,11 +81,11 @@ def run_demo(
             seed=seed,
             bar=progress_bar,
         )
-        bench = Bench(load_benchmark(benchmark), corpus, model, graph)
-        with bench:
+        context = EvalContext(load_benchmark(benchmark), corpus, model, graph)
+        with context:
             settings = _settings(plan)
-            answers = _compare(bench, settings, asked, folder)
-            _show(bench, settings, _telling(asked, answers), folder)
+            answers = _compare(context, settings, asked, folder)
+            _show(context, settings, _telling(asked, answers), folder)
 
 
 def _settings(plan: _Plan) -> dict[str, Setting]:
@@ -120,10 +120,10 @@ def _recording(
 
 
 def _compare(
-    bench: Bench, settings: dict[str, Setting], queries: QuerySet, folder: Path
-) -> dict[str, Rows]:
+    context: EvalContext, settings: dict[str, Setting], queries: QuerySet, folder: Path
+) -> dict[str, Records]:
     """Plan all queries both ways, in a table that fills; return the rows."""
-    answers: dict[str, Rows] = {}
+    answers: dict[str, Records] = {}
     rows = folder / "rows.jsonl"
     Console().print(
         f"\n{len(queries)} queries, {_DISTANCE} frames apart, their own episodes held "
@@ -133,12 +133,12 @@ def _compare(
         for name, setting in settings.items():
             for end in range(_BATCH, len(queries) + _BATCH, _BATCH):
                 part = queries.first(min(end, len(queries)))
-                answers[name] = evaluate(bench, setting, part, rows, batch=_BATCH)
+                answers[name] = evaluate(context, setting, part, rows, batch=_BATCH)
                 show(name, _score(answers[name], len(queries)))
     return answers
 
 
-def _score(rows: Rows, total: int) -> list[str]:
+def _score(rows: Records, total: int) -> list[str]:
     """Return what the table says of one planner."""
     solved = sum(row["frames_to_success"] is not None for row in rows)
     low, high = wilson(solved, len(rows))
@@ -151,7 +151,7 @@ def _score(rows: Rows, total: int) -> list[str]:
     ]
 
 
-def _telling(queries: QuerySet, answers: dict[str, Rows]) -> Query:
+def _telling(queries: QuerySet, answers: dict[str, Records]) -> Query:
     """Return the first query that the planners disagree on, else the first."""
     for query, *rows in zip(queries, *answers.values(), strict=True):
         if len({row["frames_to_success"] is None for row in rows}) > 1:
@@ -160,20 +160,22 @@ def _telling(queries: QuerySet, answers: dict[str, Rows]) -> Query:
 
 
 def _show(
-    bench: Bench, settings: dict[str, Setting], query: Query, folder: Path
+    context: EvalContext, settings: dict[str, Setting], query: Query, folder: Path
 ) -> None:
     """Print the route of one query, and draw what each planner did."""
-    name, corpus = bench.benchmark.name, bench.corpus
-    start, goal = (bench.frame_of(query.episode, s) for s in (query.start, query.goal))
+    name, corpus = context.benchmark.name, context.corpus
+    start, goal = (
+        context.frame_of(query.episode, s) for s in (query.start, query.goal)
+    )
     budget = _PLANS[name].waypoint_budget
-    legs = plan_journey(bench.routes_for(budget, query)[0], start)
+    legs = plan_journey(context.routes_for(budget, query)[0], start)
     Console().print(
         f"\nOne of them, from frame {start} to frame {goal}, episode {query.episode} "
         f"held out:"
     )
-    graph = bench.graph_for(budget)
+    graph = context.graph_for(budget)
     print_journey(graph.latents, start, goal, legs, held_out=query.episode)
-    rides = [take_ride(bench, *item, query) for item in settings.items()]
+    rides = [take_ride(context, *item, query) for item in settings.items()]
     picture, film = folder / f"{name}.png", folder / f"{name}.gif"
     shown: Any = corpus.frames(query.episode)[query.goal]
     if name == "tworoom":

@@ -163,23 +163,23 @@ def _look_at_world(name: str) -> str:
     import numpy as np
 
     from metro.benchmark import load_benchmark
-    from metro.envs import open_world
+    from metro.envs import open_env
     from metro.envs.rendering import find_renderer
     from metro.errors import WorldError
 
     benchmark = load_benchmark(name)
     find_renderer(benchmark)
-    world = open_world(benchmark, image_size=64, rendering=benchmark.renderings[-1])
+    world = open_env(benchmark, image_size=64, rendering=benchmark.renderings[-1])
     world.reset(0)
-    row = world.observe()
+    row = world.get_state()
     world.step(np.full(world.action_size, 0.5, np.float32))
-    world.restore(row)
-    world.aim(row)
+    world.set_state(row)
+    world.set_goal(row)
     if not world.is_solved():
         raise WorldError("a restored state is not the state that was recorded")
-    world.draw()  # the first one also sets the camera up
+    world.render()  # the first one also sets the camera up
     started = perf_counter()
-    picture = world.draw()
+    picture = world.render()
     took = perf_counter() - started
     world.close()
     if np.ptp(picture) == 0:

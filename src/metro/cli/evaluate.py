@@ -146,14 +146,14 @@ def evaluate(
     """
     require_worlds("evaluate")
     from metro.cli.terminal import success_bar
-    from metro.evaluation.context import BenchSource
-    from metro.evaluation.grid import run_campaign
+    from metro.evaluation.context import EvalConfig
+    from metro.evaluation.grid import evaluate_grid
     from metro.evaluation.records import summarise
     from metro.evaluation.settings import choose_settings, find_queries
     from metro.planners.method_names import HIERARCHICAL_METHODS
 
     asked = find_queries(benchmark, goal_distance, query_file, first)
-    source = BenchSource(
+    source = EvalConfig(
         *(benchmark, corpus, model, graph, macro),
         trust_pickle=trust_pickle,
         device=device,
@@ -171,7 +171,7 @@ def evaluate(
     # Minutes a query: a Ctrl-C is not to lose more than one.
     usual = 1 if method in HIERARCHICAL_METHODS else 25
     with success_bar(f"{method}, h = {settings[0].plan_blocks}") as progress:
-        rows = run_campaign(
+        rows = evaluate_grid(
             source,
             settings,
             asked,
@@ -239,8 +239,8 @@ def sweep(
     require_worlds("sweep")
     from metro.analysis.grid_tables import COLUMNS, best_cells, grid
     from metro.cli.terminal import print_table, success_bar
-    from metro.evaluation.context import BenchSource
-    from metro.evaluation.grid import run_campaign
+    from metro.evaluation.context import EvalConfig
+    from metro.evaluation.grid import evaluate_grid
     from metro.evaluation.settings import find_queries
 
     settings = grid(
@@ -250,12 +250,12 @@ def sweep(
         planner_seeds=planner_seed or [7, 8, 9],
         method=method,
     )
-    source = BenchSource(
+    source = EvalConfig(
         *(benchmark, corpus, model, graph), trust_pickle=trust_pickle, device=device
     )
     asked = find_queries(benchmark, goal_distance, query_file, first)
     with success_bar(f"{len(settings)} runs") as progress:
-        rows = run_campaign(
+        rows = evaluate_grid(
             source,
             settings,
             asked,

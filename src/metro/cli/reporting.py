@@ -57,10 +57,10 @@ def reproduce(rows: RowFiles, as_json: AsJson = False) -> None:
     d and T, else the command that would run it.
     """
     from metro.analysis import reproduce as reproduction
-    from metro.analysis.episode_results import load_rows
+    from metro.analysis.episode_results import load_records
     from metro.cli.terminal import print_table
 
-    checks = reproduction.reproduce(load_rows(rows))
+    checks = reproduction.reproduce(load_records(rows))
     if as_json:
         print_json([check.to_json() for check in checks])
         return

@@ -49,12 +49,12 @@ def rerun(
     """
     require_worlds("rerun")
     from metro.analysis import reproduce as reproduction
-    from metro.analysis.episode_results import load_rows
+    from metro.analysis.episode_results import load_records
     from metro.cli.terminal import print_table, success_bar
-    from metro.evaluation.context import BenchSource
+    from metro.evaluation.context import EvalConfig
     from metro.studies.rerun import Rerun, rerun
 
-    source = BenchSource(
+    source = EvalConfig(
         *(benchmark, corpus, model),
         macro=macro,
         trust_pickle=trust_pickle,
@@ -72,7 +72,7 @@ def rerun(
     cells = rerun(asked, success_bar)
     checks = [
         check
-        for check in reproduction.reproduce(load_rows([asked.rows]))
+        for check in reproduction.reproduce(load_records([asked.rows]))
         if check.paper in cells
     ]
     if as_json:

@@ -75,15 +75,15 @@ def residual(
     require_worlds("residual")
     from metro.cli.terminal import print_table, progress_bar
     from metro.errors import WorldError
-    from metro.evaluation.context import BenchSource
+    from metro.evaluation.context import EvalConfig
     from metro.studies.residual.figure import draw_pictures
-    from metro.studies.residual.measure import LabSource
+    from metro.studies.residual.measure import SearchConfig
     from metro.studies.residual.run import measure_residuals
     from metro.studies.residual.section import COLUMNS, summarise_residuals
     from metro.studies.residual.sources import Asked, find_targets
 
-    bench = BenchSource(benchmark, corpus, model, graph, macro)
-    source = LabSource(benchmark, corpus, model, latents)
+    context = EvalConfig(benchmark, corpus, model, graph, macro)
+    source = SearchConfig(benchmark, corpus, model, latents)
     asked = Asked(
         method,
         count,
@@ -98,7 +98,7 @@ def residual(
         macro_steps,
     )
     with progress_bar(f"Running {method}") as progress:
-        targets = find_targets(source, bench, asked, progress=progress)
+        targets = find_targets(source, context, asked, progress=progress)
     with progress_bar(f"Residuals of {method}") as progress:
         rows = measure_residuals(
             source,
@@ -110,7 +110,7 @@ def residual(
             progress=progress,
         )
     if pictures is not None:
-        draw_pictures(rows, source, bench, asked, pictures)
+        draw_pictures(rows, source, context, asked, pictures)
     cells = summarise_residuals(rows)
     if not cells:
         raise WorldError(f"Every search failed; {output} says why: {rows[0]['error']}")

@@ -85,7 +85,7 @@ def saturation(
     """
     from metro.cli.terminal import progress_bar
     from metro.errors import BenchmarkError
-    from metro.evaluation.records import append_rows, read_rows
+    from metro.evaluation.records import append_records, read_records
     from metro.storage.readers import read_latents
     from metro.studies.saturation import (
         SATURATION,
@@ -99,7 +99,7 @@ def saturation(
             f"--num-samples must be 1 or more and --seed 0 or more, got {num_samples} "
             f"and {seed}."
         )
-    done = {question_of(row): row for row in read_rows(output)}
+    done = {question_of(row): row for row in read_records(output)}
     rows = []
     with progress_bar("Measuring gaps") as progress:
         for number, path in enumerate(latents, start=1):
@@ -107,7 +107,7 @@ def saturation(
             told = describe_latents(corpus, num_samples=num_samples, seed=seed)
             if question_of(told) not in done:
                 done[question_of(told)] = measure_row(corpus, told)
-                append_rows([done[question_of(told)]], output)
+                append_records([done[question_of(told)]], output)
             rows.append(done[question_of(told)])
             progress(number, len(latents))
     show_study(SATURATION.name, rows, as_json)
@@ -126,9 +126,9 @@ def oracle(rows: RowFiles, as_json: AsJson = False) -> None:
 
 
 def _show_evaluation(name: str, files: Sequence[Path], as_json: bool) -> None:
-    from metro.analysis.episode_results import load_rows
+    from metro.analysis.episode_results import load_records
 
-    show_study(name, load_rows(files), as_json)
+    show_study(name, load_records(files), as_json)
 
 
 def show_study(name: str, rows: Sequence[Any], as_json: bool) -> None:

@@ -201,7 +201,7 @@ def offline_cost(
     from metro.benchmark import load_benchmark
     from metro.cli.terminal import spinner
     from metro.data.corpus import open_corpus
-    from metro.evaluation.records import append_rows, read_rows
+    from metro.evaluation.records import append_records, read_records
     from metro.models.loading import load_model
     from metro.storage.readers import read_latents
     from metro.studies.offline_cost.run import (
@@ -217,15 +217,15 @@ def offline_cost(
         told = describe_cost(
             subject, macro, waypoint_budget=waypoint_budget, threads=threads
         )
-        done = {question_of(row): row for row in read_rows(output)}
+        done = {question_of(row): row for row in read_records(output)}
         if question_of(told) not in done:
             with spinner("Measuring encode, table and graph"):
                 done[question_of(told)] = measure_row(subject, told)
-            append_rows([done[question_of(told)]], output)
+            append_records([done[question_of(told)]], output)
     show_study("offline-cost", [done[question_of(told)]], as_json)
 
 
 def _rows(files: Sequence[Path] | None) -> list[Any]:
-    from metro.analysis.episode_results import load_rows
+    from metro.analysis.episode_results import load_records
 
-    return load_rows(files or [])
+    return load_records(files or [])

@@ -21,7 +21,7 @@ from rich.progress import (
 from rich.table import Table
 
 from metro.core.inspect import Inspection
-from metro.core.itinerary import Leg, LegKind
+from metro.core.itinerary import Segment, SegmentKind
 from metro.core.latents import Latents
 from metro.types import Progress as Report
 
@@ -181,7 +181,7 @@ def print_journey(
     latents: Latents,
     start: int,
     goal: int,
-    legs: list[Leg],
+    legs: list[Segment],
     *,
     held_out: int | None = None,
 ) -> None:
@@ -195,7 +195,7 @@ def print_journey(
     for column in table.columns[2:]:
         column.justify = "right"
     for leg in legs:
-        gap = "" if leg.kind is LegKind.RIDE else f"{leg.gap:.3f}"
+        gap = "" if leg.kind is SegmentKind.RIDE else f"{leg.gap:.3f}"
         sentence = _sentence(latents, leg)
         table.add_row(
             leg.kind.value, sentence, gap, f"{leg.cost:.2f}", f"{leg.total:.2f}"
@@ -282,11 +282,11 @@ def _place(latents: Latents, frame: int) -> str:
     return f"frame {frame} (episode {episode}, step {step})"
 
 
-def _sentence(latents: Latents, leg: Leg) -> str:
-    if leg.kind is LegKind.RIDE and leg.start is not None and leg.stop is not None:
+def _sentence(latents: Latents, leg: Segment) -> str:
+    if leg.kind is SegmentKind.RIDE and leg.start is not None and leg.stop is not None:
         first, last = latents.step_of(leg.start), latents.step_of(leg.stop)
         return f"episode {leg.episode}, steps {first} to {last}: {leg.steps} frames"
-    if leg.kind is LegKind.ARRIVE:
+    if leg.kind is SegmentKind.ARRIVE:
         return "the goal"
     assert leg.stop is not None
     return f"to {_place(latents, leg.stop)}"

@@ -127,10 +127,12 @@ def train(
     from metro.data.corpus import open_corpus
     from metro.models.pixel_cache import cache_pixels
     from metro.models.train import train_on_corpus
-    from metro.models.train_config import Recipe, paper_recipe
+    from metro.models.train_config import TrainConfig, paper_config
 
     published = preset == "paper"
-    recipe = paper_recipe(family, steps=steps) if published else Recipe(family, steps)
+    recipe = (
+        paper_config(family, steps=steps) if published else TrainConfig(family, steps)
+    )
     recipe = replace(
         recipe,
         state_head=state_head,

@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from metro.core.checks import check_cells
 from metro.core.latents import Latents
-from metro.types import Frames, Gaps, PartStore, Progress
+from metro.types import FrameIds, Gaps, PartStore, Progress
 
 if TYPE_CHECKING:
     from metro.kernels.neighbours.cells import Cells
@@ -28,7 +28,7 @@ _QUERIES, _TILE = 512, 2_048
 _PROBES, _PROBE_SECONDS = 12, 0.3
 """Cells, and for how long, that are tried before deciding that pruning pays."""
 
-Block = tuple[NDArray[np.int32], Frames, Gaps]
+Block = tuple[NDArray[np.int32], FrameIds, Gaps]
 """Frames that were answered, their neighbours, and the gaps."""
 
 
@@ -101,7 +101,7 @@ class CellIndex:
 
     def nearest(
         self, queries: NDArray[Any], num_neighbours: int, excluded: NDArray[np.int64]
-    ) -> tuple[Frames, Gaps]:
+    ) -> tuple[FrameIds, Gaps]:
         """Return the frames nearest to each query; see `NeighbourIndex.nearest`."""
         from metro.kernels.neighbours.cells import padded
         from metro.kernels.neighbours.nearest import nearest_in_cells
@@ -140,7 +140,7 @@ class CellIndex:
         *,
         progress: Progress | None = None,
         parts: PartStore | None = None,
-    ) -> tuple[Frames, Gaps]:
+    ) -> tuple[FrameIds, Gaps]:
         """Return the nearest frames of other episodes for every frame.
 
         The same bytes for any number of workers.

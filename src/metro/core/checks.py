@@ -7,7 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metro.errors import GraphError, LatentsError, StorageError
-from metro.types import Frames, Offsets, Rows
+from metro.types import FrameIds, LatentArray, Offsets
 
 LAYOUT = {
     "z": ("float32", 2),
@@ -37,7 +37,7 @@ _CHECK_ENTRIES = 1 << 22
 """Entries looked at together: 32 MiB of int64."""
 
 
-def require_finite(z: Rows) -> None:
+def require_finite(z: LatentArray) -> None:
     """Raise `LatentsError` if any row has a value that is not finite."""
     wrong, first = 0, -1
     for start in range(0, len(z), _CHECK_ROWS):
@@ -67,7 +67,7 @@ def check_layout(arrays: Mapping[str, NDArray[Any]], names: Iterable[str]) -> No
 
 
 def check_bridge_sizes(
-    offsets: Offsets, frame: Frames, cost: NDArray[np.float64], num_frames: int
+    offsets: Offsets, frame: FrameIds, cost: NDArray[np.float64], num_frames: int
 ) -> None:
     """Raise `StorageError` if bridges cannot fit; reads the first and last offset."""
     if len(offsets) != num_frames + 1 or len(frame) != len(cost):
@@ -81,7 +81,7 @@ def check_bridge_sizes(
 
 def check_bridges(
     offsets: Offsets,
-    frame: Frames,
+    frame: FrameIds,
     cost: NDArray[np.float64],
     *,
     num_frames: int,

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 
 from metro.core.graph import FrameGraph
 from metro.core.neighbours import NO_EPISODE, NO_FRAME
-from metro.types import Costs, Frames, Gaps, Vector
+from metro.types import Costs, FrameIds, Gaps, Vector
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,7 +59,7 @@ def standing_on(frame: int) -> Entries:
     return Entries(here, np.zeros(1), np.ones(1, dtype=np.bool_))
 
 
-def _admit(graph: FrameGraph, frames: Frames, gaps: Gaps) -> Entries:
+def _admit(graph: FrameGraph, frames: FrameIds, gaps: Gaps) -> Entries:
     frames, gaps = frames[frames != NO_FRAME], gaps[frames != NO_FRAME]
     admissible = gaps <= graph.pricing.radius
     if not admissible.any():

@@ -11,7 +11,7 @@ from metro.core.latents import Latents
 from metro.core.neighbours import NeighbourTable, make_index
 from metro.core.pricing import PricingCurve
 from metro.kernels import has_numba
-from metro.types import Costs, Frames, NeighbourIndex, Offsets
+from metro.types import Costs, FrameIds, NeighbourIndex, Offsets
 
 TEMPORAL_COST = 1.0
 """Frames that riding an episode one step forward costs."""
@@ -40,7 +40,7 @@ class FrameGraph:
     table: NeighbourTable
     pricing: PricingCurve
     bridge_offsets: Offsets
-    bridge_frame: Frames
+    bridge_frame: FrameIds
     bridge_cost: Costs
 
     def __repr__(self) -> str:
@@ -127,7 +127,7 @@ def build_graph(
 
 def _both_directions(
     low: NDArray[np.int64], high: NDArray[np.int64], cost: Costs, num_frames: int
-) -> tuple[Offsets, Frames, Costs]:
+) -> tuple[Offsets, FrameIds, Costs]:
     u, v = np.concatenate([low, high]), np.concatenate([high, low])
     order = np.lexsort((v, u))
     counts = np.bincount(u, minlength=num_frames)

@@ -13,7 +13,7 @@ from metro.core.search import Routes
 from metro.types import Vector
 
 
-class LegKind(Enum):
+class SegmentKind(Enum):
     """What a leg of a journey is."""
 
     ENTER = "enter"
@@ -27,7 +27,7 @@ class LegKind(Enum):
 
 
 @dataclass(frozen=True)
-class Leg:
+class Segment:
     """One leg of a journey.
 
     Attributes:
@@ -41,7 +41,7 @@ class Leg:
         total: Frames paid so far, this leg included.
     """
 
-    kind: LegKind
+    kind: SegmentKind
     episode: int | None
     start: int | None
     stop: int | None
@@ -55,7 +55,7 @@ class Leg:
         return {**asdict(self), "kind": self.kind.value}
 
 
-def plan_journey(routes: Routes, start: int) -> list[Leg]:
+def plan_journey(routes: Routes, start: int) -> list[Segment]:
     """Return the legs from a recorded frame to the goal; empty if there is no route.
 
     A frame of the held-out episode is no vertex: from there the graph is entered as
@@ -64,25 +64,25 @@ def plan_journey(routes: Routes, start: int) -> list[Leg]:
     routes = routes.complete()
     latents = routes.graph.latents
     start = latents.require_frame("start", start)
-    legs: list[Leg] = []
+    legs: list[Segment] = []
     boarded: int | None = start
     if int(latents.episode_of(start)) == routes.held_out:
         entered = MetroPlanner(routes)(latents.z[start])
         boarded = entered.entry if entered.cost_to_go < np.inf else None
         if boarded is not None:
-            legs = [_jump(routes, LegKind.ENTER, latents.z[start], None, boarded)]
+            legs = [_jump(routes, SegmentKind.ENTER, latents.z[start], None, boarded)]
     path = [] if boarded is None else routes.route(boarded)
     if not path:
         return []
     legs += _rides_and_bridges(routes, path)
     legs.append(
-        _jump(routes, LegKind.ARRIVE, routes.goal_after(path[-1]), path[-1], None)
+        _jump(routes, SegmentKind.ARRIVE, routes.goal_after(path[-1]), path[-1], None)
     )
     totals = np.cumsum([leg.cost for leg in legs]).tolist()
     return [replace(leg, total=total) for leg, total in zip(legs, totals, strict=True)]
 
 
-def _rides_and_bridges(routes: Routes, path: list[int]) -> list[Leg]:
+def _rides_and_bridges(routes: Routes, path: list[int]) -> list[Segment]:
     latents = routes.graph.latents
     episodes = latents.episode_of(path)
     legs, boarded = [], path[0]
@@ -90,29 +90,31 @@ def _rides_and_bridges(routes: Routes, path: list[int]) -> list[Leg]:
         if not changes:
             continue
         legs += [_ride(routes, boarded, u)] if u > boarded else []
-        legs.append(_jump(routes, LegKind.BRIDGE, latents.z[u], u, v))
+        legs.append(_jump(routes, SegmentKind.BRIDGE, latents.z[u], u, v))
         boarded = v
     legs += [_ride(routes, boarded, path[-1])] if path[-1] > boarded else []
     return legs
 
 
-def _ride(routes: Routes, start: int, stop: int) -> Leg:
+def _ride(routes: Routes, start: int, stop: int) -> Segment:
     episode = int(routes.graph.latents.episode_of(stop))
     steps = stop - start
-    return Leg(LegKind.RIDE, episode, start, stop, steps, 0.0, steps * TEMPORAL_COST)
+    return Segment(
+        SegmentKind.RIDE, episode, start, stop, steps, 0.0, steps * TEMPORAL_COST
+    )
 
 
 def _jump(
     routes: Routes,
-    kind: LegKind,
+    kind: SegmentKind,
     latent: Vector,
     start: int | None,
     stop: int | None,
-) -> Leg:
+) -> Segment:
     """Return a leg over the gap between ``latent`` and its recorded end."""
     latents = routes.graph.latents
     recorded = latents.z[start if stop is None else stop]
     gap = float(gaps_between(recorded[None], latent)[0])
     episode = None if stop is None else int(latents.episode_of(stop))
     cost = float(routes.graph.pricing.price(gap))
-    return Leg(kind, episode, start, stop, 0, gap, cost)
+    return Segment(kind, episode, start, stop, 0, gap, cost)

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from metro.core.checks import require_finite
 from metro.errors import GraphError, LatentsError
-from metro.types import Offsets, Rows, Vector
+from metro.types import LatentArray, Offsets, Vector
 
 
 @dataclass(frozen=True, eq=False)
@@ -31,7 +31,7 @@ class Latents:
         provenance: Where the latents come from (encoder, corpus); goes into files.
     """
 
-    z: Rows
+    z: LatentArray
     episode_offsets: Offsets
     provenance: Mapping[str, Any] = field(default_factory=dict)
 
@@ -76,7 +76,7 @@ class Latents:
 
     @classmethod
     def trusted(
-        cls, z: Rows, episode_offsets: Offsets, provenance: Mapping[str, Any]
+        cls, z: LatentArray, episode_offsets: Offsets, provenance: Mapping[str, Any]
     ) -> "Latents":
         """Return latents without reading the rows; for files that we checked once."""
         latents = object.__new__(cls)
@@ -209,7 +209,7 @@ def _as_array(name: str, given: ArrayLike) -> NDArray[Any]:
         ) from error
 
 
-def _as_rows(z: ArrayLike) -> Rows:
+def _as_rows(z: ArrayLike) -> LatentArray:
     given = _as_array("Latents", z)
     if given.ndim != 2 or given.shape[1] == 0:
         raise LatentsError(f"Latents must have shape [N, D], got {given.shape}.")

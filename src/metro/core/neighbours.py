@@ -11,7 +11,7 @@ from metro.core.gaps import gaps_of_pairs
 from metro.core.latents import Latents, is_integer
 from metro.errors import GraphError
 from metro.kernels import has_numba
-from metro.types import Frames, Gaps, NeighbourIndex, PartStore, Progress, Vector
+from metro.types import FrameIds, Gaps, NeighbourIndex, PartStore, Progress, Vector
 
 DEFAULT_NEIGHBOURS = 4
 """k of the paper."""
@@ -45,7 +45,7 @@ class NeighbourTable:
         index: What answered, to be asked for goals and entries too; None: not kept.
     """
 
-    frame: Frames
+    frame: FrameIds
     gap: Gaps
     latents_digest: str
     index: NeighbourIndex | None = field(default=None, repr=False)
@@ -143,7 +143,7 @@ def _fits_float32(latents: Latents) -> bool:
 
 def nearest_frames(
     index: NeighbourIndex, query: Vector, num_neighbours: int, held_out: int | None
-) -> tuple[Frames, Gaps]:
+) -> tuple[FrameIds, Gaps]:
     """Return the ``[<= K]`` frames nearest to one latent, outside ``held_out``."""
     excluded = np.array([NO_EPISODE if held_out is None else held_out])
     frame, gap = index.nearest(query[None], num_neighbours, excluded)
@@ -181,7 +181,7 @@ class BruteForceIndex:
         excluded: NDArray[np.int64],
         *,
         progress: Progress | None = None,
-    ) -> tuple[Frames, Gaps]:
+    ) -> tuple[FrameIds, Gaps]:
         """Return the frames nearest to each query; see `NeighbourIndex.nearest`."""
         frame = np.full((len(queries), num_neighbours), NO_FRAME, dtype=np.int32)
         gap = np.full((len(queries), num_neighbours), np.inf)
@@ -246,7 +246,7 @@ def _keep_nearest(
     query: NDArray[np.int64],
     other: NDArray[np.int64],
     gaps: Gaps,
-    frame: Frames,
+    frame: FrameIds,
     gap: Gaps,
 ) -> None:
     """Write the k best candidates of every query into ``frame`` and ``gap``."""

@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from metro.core.bounds import Bounds, no_bounds
 from metro.core.graph import TEMPORAL_COST, FrameGraph
-from metro.types import Costs, Frames
+from metro.types import Costs, FrameIds
 
 SLACK = 1e-9
 """Frames; more than sums of prices and bounds can be off by rounding."""
@@ -19,7 +19,7 @@ def settle(
     until: NDArray[np.int64],
     prices: Costs,
     cost_to_go: Costs,
-    successor: Frames,
+    successor: FrameIds,
 ) -> tuple[NDArray[np.int64], float]:
     """Settle frames by J alone; see `settle_narrow`."""
     return settle_narrow(
@@ -34,7 +34,7 @@ def settle_narrow(  # noqa: PLR0913  (as the kernel has them)
     prices: Costs,
     bounds: Bounds,
     cost_to_go: Costs,
-    successor: Frames,
+    successor: FrameIds,
 ) -> tuple[NDArray[np.int64], float]:
     """Settle frames in buckets one frame wide, in place.
 
@@ -88,7 +88,7 @@ def _relax(
     graph: FrameGraph,
     settled: NDArray[np.int64],
     cost_to_go: Costs,
-    successor: Frames,
+    successor: FrameIds,
 ) -> NDArray[np.int64]:
     """Offer every settled frame to those that lead to it; return who got cheaper."""
     v, u, cost = edges_into(graph, settled)

@@ -25,7 +25,7 @@ from metro.core.sweep import (
     towards,
 )
 from metro.errors import GraphError
-from metro.types import Costs, Frames, Gaps, Progress, Vector
+from metro.types import Costs, FrameIds, Gaps, Progress, Vector
 
 __all__ = [
     "AT_GOAL",
@@ -65,7 +65,7 @@ class Routes:
     goal: Vector
     held_out: int | None
     cost_to_go: Costs
-    successor: Frames
+    successor: FrameIds
     frontier: Frontier | None = None
     landmarks: Landmarks | None = None
     alternatives: tuple[Vector, ...] = ()
@@ -287,7 +287,7 @@ def _seeds(
     return [_links(graph, *found) for found in zip(frames, gaps, strict=True)]
 
 
-def _links(graph: FrameGraph, frames: Frames, gaps: Gaps) -> Frontier:
+def _links(graph: FrameGraph, frames: FrameIds, gaps: Gaps) -> Frontier:
     near = (frames != NO_FRAME) & (gaps <= graph.pricing.radius)
     return _frontier(frames[near].astype(np.int64), graph.pricing.price(gaps[near]))
 

@@ -15,7 +15,7 @@ from metro.core.entry import Entries
 from metro.core.graph import FrameGraph
 from metro.core.numpy_search import bridges_of, settle, settle_narrow
 from metro.kernels import has_numba
-from metro.types import Costs, Frames
+from metro.types import Costs, FrameIds
 
 AT_GOAL = -1
 """Successor of a frame whose next hop is the goal itself."""
@@ -37,7 +37,7 @@ class Frontier(NamedTuple):
 
     frames: NDArray[np.int64]
     costs: Costs
-    successors: Frames
+    successors: FrameIds
     least: float = 0.0
     bounds: Bounds | None = None
 
@@ -80,8 +80,8 @@ def sweep(
     held_out: int | None,
     entries: Entries | None = None,
     bounds: Bounds | None = None,
-    known: tuple[Costs, Frames] | None = None,
-) -> tuple[Costs, Frames, Frontier | None]:
+    known: tuple[Costs, FrameIds] | None = None,
+) -> tuple[Costs, FrameIds, Frontier | None]:
     """Return J, succ and what is left to do.
 
     Args:
@@ -151,7 +151,7 @@ def _kernels() -> tuple[Any, Any] | None:
     return buckets.settle, narrow.settle_narrow
 
 
-_Edges = tuple[NDArray[Any], Frames, Costs]
+_Edges = tuple[NDArray[Any], FrameIds, Costs]
 
 _packed_graphs: WeakKeyDictionary[FrameGraph, tuple[_Edges, int]] = WeakKeyDictionary()
 _sound: WeakSet[FrameGraph] = WeakSet()

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from metro.benchmark import Benchmark
 from metro.data.formats.sources import Source, open_source
 from metro.errors import CorpusError
-from metro.types import Row
+from metro.types import StateColumns
 
 PIXELS = "pixels"
 
@@ -74,7 +74,7 @@ class Corpus:
             )
         return self._source.read_frames(episode)
 
-    def row(self, frame: int) -> Row:
+    def row(self, frame: int) -> StateColumns:
         """Return the columns of one row but pixels: what restores a state."""
         names = (name for name in self.columns if name != PIXELS)
         return {name: self._columns(name)[frame] for name in names}

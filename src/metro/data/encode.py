@@ -20,7 +20,7 @@ from metro.models.frozen import FrozenModel
 from metro.storage.artefacts import save
 from metro.storage.atomic import require_writable
 from metro.storage.latent_parts import LatentParts
-from metro.types import Progress, Rows, WorldModel
+from metro.types import LatentArray, Progress, WorldModel
 
 Done = TypeVar("Done")
 
@@ -156,7 +156,9 @@ def _encode_rest(
                 progress(parts.num_rows, corpus.num_frames)
 
 
-def _latents(corpus: Corpus, model: WorldModel, episodes: range) -> Iterator[Rows]:
+def _latents(
+    corpus: Corpus, model: WorldModel, episodes: range
+) -> Iterator[LatentArray]:
     """Yield the latents of every episode.
 
     On a CPU each of torch's threads takes whole episodes. Sharing the small products of

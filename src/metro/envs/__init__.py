@@ -9,7 +9,7 @@ from metro.benchmark import Benchmark
 from metro.envs.make import require_environment
 from metro.envs.rendering import find_renderer
 from metro.errors import WorldError
-from metro.types import World
+from metro.types import Env
 
 _CLASSES = {
     "tworoom": "TwoRoom",
@@ -19,12 +19,12 @@ _CLASSES = {
 }
 """The class of each benchmark, in the module of this package that has its name."""
 
-_opened: "WeakSet[World]" = WeakSet()
+_opened: "WeakSet[Env]" = WeakSet()
 
 
-def open_world(
+def open_env(
     benchmark: Benchmark, *, image_size: int = 224, rendering: str = "stock"
-) -> World:
+) -> Env:
     """Return the world of a benchmark, ready to be reset or restored.
 
     Args:
@@ -39,7 +39,7 @@ def open_world(
     world_class = getattr(module, _CLASSES[benchmark.name])
     made = world_class(benchmark, image_size=image_size, rendering=rendering)
     _close_at_exit(made)
-    return cast(World, made)
+    return cast(Env, made)
 
 
 def check_drawing(benchmark: Benchmark, image_size: int, rendering: str) -> None:
@@ -61,7 +61,7 @@ def check_drawing(benchmark: Benchmark, image_size: int, rendering: str) -> None
         )
 
 
-def _close_at_exit(world: World) -> None:
+def _close_at_exit(world: Env) -> None:
     """Close the world before MuJoCo's own exit, which ends what it is drawn with.
 
     Drawing contexts that are still there then complain on stderr. What was registered

@@ -19,7 +19,7 @@ from metro.envs.fast_camera import FastCamera
 from metro.envs.make import make_environment
 from metro.envs.mesh_decimation import decimate
 from metro.envs.variations import quiet_spaces
-from metro.types import Image, Row
+from metro.types import Image, StateColumns
 
 CAMERA = "front_pixels"
 """The camera that the released recordings were made with."""
@@ -70,7 +70,7 @@ class Cube:
         self._fast = None
         if rendering != "stock":
             self._fast = _Drawing.shared(self._model, image_size)
-        self.draw()  # the drawing context is made now: see `worlds._close_at_exit`
+        self.render()  # the drawing context is made now: see `envs._close_at_exit`
 
     def reset(self, seed: int) -> None:
         """Put the cube at a random place, the arm above the middle, turned randomly.
@@ -88,7 +88,7 @@ class Cube:
         self.env.initialize_episode()
         mujoco.mj_forward(self._model, self._state)
 
-    def restore(self, row: Row) -> None:
+    def set_state(self, row: StateColumns) -> None:
         """Put arm and cube into ``row["qpos"]`` ``[21]`` and ``row["qvel"]`` ``[20]``.
 
         The goal stays; solver warm starts and controls are forgotten.
@@ -100,7 +100,7 @@ class Cube:
         self.env.set_state(qpos.astype(np.float64), qvel.astype(np.float64))
         self.env.post_step()
 
-    def aim(self, row: Row) -> None:
+    def set_goal(self, row: StateColumns) -> None:
         """Make the cube's pose in ``row`` the goal."""
         self.aim_at(row["privileged_block_0_pos"], row["privileged_block_0_quat"])
 
@@ -126,7 +126,7 @@ class Cube:
         """Return whether the cube's centre is within 4 cm of the goal."""
         return bool(all(self.env._compute_successes()))
 
-    def observe(self) -> dict[str, NDArray[Any]]:
+    def get_state(self) -> dict[str, NDArray[Any]]:
         """Return the columns of this moment under their released names."""
         senses = self.sense()
         row = {name.replace("/", "_"): np.asarray(senses[name]) for name in _COLUMNS}
@@ -138,19 +138,19 @@ class Cube:
         senses: dict[str, Any] = self.env.compute_ob_info()
         return senses
 
-    def draw(self) -> Image:
+    def render(self) -> Image:
         """Return the present frame, ``[image_size, image_size, 3]``, red first."""
         if self._fast is not None:
             return self._fast.draw(self._state.qpos)
         frame: Image = self.env.render(camera=CAMERA)
         return frame.copy()
 
-    def show(self, row: Row) -> Image:
+    def render_state(self, row: StateColumns) -> Image:
         """Return the picture of ``row["qpos"]`` ``[21]``, without physics."""
         if self._fast is not None:
             return self._fast.draw(np.asarray(row["qpos"], np.float64))
-        self.restore({"qpos": row["qpos"], "qvel": np.zeros(self._model.nv)})
-        return self.draw()
+        self.set_state({"qpos": row["qpos"], "qvel": np.zeros(self._model.nv)})
+        return self.render()
 
     def penetration(self, positions: NDArray[np.float64]) -> float:
         """Return how deep bodies are inside each other in ``[21]``, metres; 0: not."""

@@ -21,7 +21,7 @@ _TOUCH = 0.008
 """Metres that bodies may be inside each other; in recorded states it is up to 0.006."""
 
 
-class CubeStage:
+class CubeStates:
     """Cube: joints in rad, place in metres, yaw in rad (wrapped).
 
     The gripper's eight joints follow its driver as they do without contact, fingers
@@ -49,7 +49,7 @@ class CubeStage:
 
     def draw(self, state: States) -> Image:
         """Return arm and cube in ``state``."""
-        return self._world.show({"qpos": to_positions(state)})
+        return self._world.render_state({"qpos": to_positions(state)})
 
     def _refuse(self, states: States) -> tuple[States, Possible]:
         depths = [self._world.penetration(to_positions(state)) for state in states]

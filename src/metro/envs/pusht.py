@@ -18,7 +18,7 @@ from metro.benchmark import Benchmark
 from metro.envs.make import make_environment
 from metro.envs.resize import shrink
 from metro.envs.variations import quiet_spaces
-from metro.types import Image, Row
+from metro.types import Image, StateColumns
 
 WINDOW = 512
 """Width and height of the world, in its own units."""
@@ -75,7 +75,7 @@ class PushT:
         with quiet_spaces():
             self.env.reset(seed=seed)
 
-    def restore(self, row: Row) -> None:
+    def set_state(self, row: StateColumns) -> None:
         """Put the simulator into ``row["state"]`` ``[7]`` by swm's own way.
 
         That includes its physics step of 0.01 s, by which the agent moves on a little.
@@ -84,7 +84,7 @@ class PushT:
         self.env._setup()
         self.env._set_state(np.asarray(row["state"], np.float64))
 
-    def aim(self, row: Row) -> None:
+    def set_goal(self, row: StateColumns) -> None:
         """Make ``row["state"]`` ``[7]`` the goal of `step` and `is_solved`."""
         self.env._set_goal_state(np.asarray(row["state"], np.float64))
 
@@ -99,18 +99,18 @@ class PushT:
         env = self.env
         return bool(env.eval_state(env.goal_state, env._get_obs())[0])
 
-    def observe(self) -> dict[str, NDArray[Any]]:
+    def get_state(self) -> dict[str, NDArray[Any]]:
         """Return ``state`` ``[7]`` and ``proprio`` ``[4]`` (agent, its velocity)."""
         state = self.env._get_obs()
         return {"state": state, "proprio": state[[0, 1, 5, 6]]}
 
-    def draw(self) -> Image:
+    def render(self) -> Image:
         """Return the present frame, ``[image_size, image_size, 3]``, red first."""
         if self._painter is not None:
             return self._painter.draw(self.env._get_obs())
         return shrink(self.env.render(), (self._image_size, self._image_size))
 
-    def show(self, row: Row) -> Image:
+    def render_state(self, row: StateColumns) -> Image:
         """Return the picture of ``row["state"]`` ``[5]`` or ``[7]``, without physics.
 
         `restore` makes a physics step, by which touching bodies move apart.
@@ -123,7 +123,7 @@ class PushT:
         env.block.position = state[2:4].tolist()
         for body in (env.agent, env.block):
             env.space.reindex_shapes_for_body(body)
-        return self.draw()
+        return self.render()
 
     def close(self) -> None:
         """Release the environment."""

@@ -27,7 +27,7 @@ _CORNERS = np.array(
 Numbers = NDArray[np.float64]
 
 
-class PushTStage:
+class PushTStates:
     """PushT: agent x and y, block x, y (window units) and angle (rad, wrapped).
 
     A block that reaches into a wall is moved out of it, then the agent out of the
@@ -51,7 +51,7 @@ class PushTStage:
 
     def draw(self, state: States) -> Image:
         """Return the window with agent and block at ``state``."""
-        return self._world.show({"state": state})
+        return self._world.render_state({"state": state})
 
 
 def leave_each_other(states: States) -> tuple[States, Possible]:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from metro.benchmark import Benchmark
 from metro.envs.fast_camera import FastCamera
 from metro.envs.make import make_environment
-from metro.types import Image, Row
+from metro.types import Image, StateColumns
 
 
 class Reacher:
@@ -42,7 +42,7 @@ class Reacher:
         self._task.target_qpos = None
         self._episode._step_limit = inf  # its 20 s would end in a reset unasked
 
-    def restore(self, row: Row) -> None:
+    def set_state(self, row: StateColumns) -> None:
         """Take the pose ``qpos`` ``[2]`` (rad) and ``qvel`` ``[2]`` (rad/s).
 
         The invisible target of dm_control follows ``target_pos`` ``[2]`` if given.
@@ -56,7 +56,7 @@ class Reacher:
         qpos, qvel = (np.asarray(row[name], np.float64) for name in ("qpos", "qvel"))
         self.env.set_state(qpos, qvel)
 
-    def aim(self, row: Row) -> None:
+    def set_goal(self, row: StateColumns) -> None:
         """Make the pose ``row["qpos"]`` ``[2]`` the goal."""
         self.env.set_target_qpos(row["qpos"])
 
@@ -70,7 +70,7 @@ class Reacher:
         """Return whether both joints are within 0.05 rad of the goal."""
         return self._task.get_termination(self._physics) is not None
 
-    def observe(self) -> dict[str, NDArray[Any]]:
+    def get_state(self) -> dict[str, NDArray[Any]]:
         """Return pose, speed, dm_control's observation ``[6]`` and two places."""
         seen = self.env.info
         columns = {
@@ -79,11 +79,11 @@ class Reacher:
         observation = self._task.get_observation(self._physics)
         return columns | {"observation": self.env._obs_to_array(observation)}
 
-    def draw(self) -> Image:
+    def render(self) -> Image:
         """Return the arm from above; the target is invisible."""
         return self._camera.draw(self._physics.data.ptr)
 
-    def show(self, row: Row) -> Image:
+    def render_state(self, row: StateColumns) -> Image:
         """Return the picture of the pose ``row["qpos"]`` ``[2]``, without physics."""
         import mujoco
 

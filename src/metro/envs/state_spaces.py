@@ -7,9 +7,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metro.benchmark import Benchmark
-from metro.envs import open_world
-from metro.envs.cube_states import CubeStage
-from metro.envs.pusht_states import PushTStage
+from metro.envs import open_env
+from metro.envs.cube_states import CubeStates
+from metro.envs.pusht_states import PushTStates
 from metro.envs.reacher import Reacher
 from metro.envs.state_space import Possible, States, StateSpace
 from metro.envs.tworoom import TwoRoom
@@ -17,7 +17,7 @@ from metro.errors import BenchmarkError
 from metro.types import CorpusLike, Image
 
 
-class Stage(Protocol):
+class StateAdapter(Protocol):
     """A world whose states are drawn one after another. Decision: D24."""
 
     space: StateSpace
@@ -31,7 +31,7 @@ class Stage(Protocol):
         ...
 
 
-class TwoRoomStage:
+class TwoRoomStates:
     """TwoRoom: where the agent is, ``[2]`` in pixels.
 
     Beside the door it cannot be nearer to the wall than its radius; there it is put
@@ -59,7 +59,7 @@ class TwoRoomStage:
 
     def draw(self, state: States) -> Image:
         """Return the rooms with the agent at ``state``."""
-        return self._world.show({"proprio": state})
+        return self._world.render_state({"proprio": state})
 
     def _leave_wall(self, states: States) -> tuple[States, Possible]:
         env, axis = self._world.env, self._axis
@@ -74,7 +74,7 @@ class TwoRoomStage:
         return moved, np.ones(len(states), dtype=bool)
 
 
-class ReacherStage:
+class ReacherStates:
     """Reacher: shoulder, which turns freely, and wrist, which does not; rad."""
 
     def __init__(self, world: Reacher) -> None:
@@ -93,18 +93,18 @@ class ReacherStage:
 
     def draw(self, state: States) -> Image:
         """Return the arm in the pose ``state``."""
-        return self._world.show({"qpos": state})
+        return self._world.render_state({"qpos": state})
 
 
-_STAGES: dict[str, Callable[[Any], Stage]] = {
-    "tworoom": TwoRoomStage,
-    "reacher": ReacherStage,
-    "pusht": PushTStage,
-    "cube": CubeStage,
+_STAGES: dict[str, Callable[[Any], StateAdapter]] = {
+    "tworoom": TwoRoomStates,
+    "reacher": ReacherStates,
+    "pusht": PushTStates,
+    "cube": CubeStates,
 }
 
 
-class OpenStage:
+class OpenAdapter:
     """A stage with its world; close it after use."""
 
     def __init__(self, benchmark: Benchmark, image_size: int, rendering: str) -> None:
@@ -113,7 +113,7 @@ class OpenStage:
                 f"There are no states of {benchmark.name!r} to search. There are "
                 f"those of {', '.join(_STAGES)}."
             )
-        self.world = open_world(benchmark, image_size=image_size, rendering=rendering)
+        self.world = open_env(benchmark, image_size=image_size, rendering=rendering)
         self.world.reset(0)
         self.stage = _STAGES[benchmark.name](self.world)
 

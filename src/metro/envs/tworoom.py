@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from metro.benchmark import Benchmark
 from metro.envs.make import make_environment
 from metro.envs.resize import shrink
-from metro.types import Image, Row
+from metro.types import Image, StateColumns
 
 _NATIVE = 224
 """Pixels along a side of the picture that the environment draws."""
@@ -43,11 +43,11 @@ class TwoRoom:
         """Start from a random place, with a random target."""
         self.env.reset(seed=seed)
 
-    def restore(self, row: Row) -> None:
+    def set_state(self, row: StateColumns) -> None:
         """Put the agent where ``row["proprio"]`` says, ``[2]`` in pixels."""
         self.env._set_state(np.asarray(row["proprio"], np.float32))
 
-    def aim(self, row: Row) -> None:
+    def set_goal(self, row: StateColumns) -> None:
         """Make the place ``row["proprio"]`` the target."""
         self.env._set_goal_state(np.asarray(row["proprio"], np.float32))
 
@@ -60,12 +60,12 @@ class TwoRoom:
         gap = self.env.agent_position - self.env.target_position
         return float(gap.norm()) < 16.0
 
-    def observe(self) -> dict[str, NDArray[Any]]:
+    def get_state(self) -> dict[str, NDArray[Any]]:
         """Return the place of the agent ``[2]``, under its three released names."""
         place = self.env.agent_position.numpy()
         return {name: place.copy() for name in ("proprio", "pos_agent", "state")}
 
-    def draw(self) -> Image:
+    def render(self) -> Image:
         """Return the rooms from above, with the agent but not the target."""
         place = self.env.agent_position
         x, y = (self._window(float(coordinate)) for coordinate in place)
@@ -74,10 +74,10 @@ class TwoRoom:
         picture[small] = shrink(self._draw_window(x, y), picture[small].shape)
         return picture
 
-    def show(self, row: Row) -> Image:
+    def render_state(self, row: StateColumns) -> Image:
         """Return the picture of a state, without physics."""
-        self.restore(row)
-        return self.draw()
+        self.set_state(row)
+        return self.render()
 
     def close(self) -> None:
         """Give the environment back."""

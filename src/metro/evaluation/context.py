@@ -17,7 +17,7 @@ from metro.core.pricing import PricingCurve, check_fit
 from metro.core.search import Routes, find_routes
 from metro.data.corpus import Corpus, open_corpus
 from metro.data.encode import require_fitting
-from metro.envs import open_world
+from metro.envs import open_env
 from metro.errors import BenchmarkError
 from metro.evaluation.queries import Query, QuerySet
 from metro.evaluation.records import Setting
@@ -40,7 +40,7 @@ from metro.planners.method_names import (
     MODEL_METHODS,
 )
 from metro.storage.artefacts import load_graph
-from metro.types import Vector, World
+from metro.types import Env, Vector
 
 
 def warm_up(graph: FrameGraph) -> Landmarks:
@@ -55,7 +55,7 @@ def warm_up(graph: FrameGraph) -> Landmarks:
 
 
 @dataclass(frozen=True)
-class BenchSource:
+class EvalConfig:
     """Where the parts are: enough to open them in another process."""
 
     benchmark: str
@@ -66,7 +66,7 @@ class BenchSource:
     trust_pickle: bool = False
     device: str | None = None
 
-    def open(self) -> "Bench":
+    def open(self) -> "EvalContext":
         """Open all of them, the model on its device; close it after use.
 
         Planning allocates the same arrays again and again: they are kept from now on.
@@ -77,7 +77,7 @@ class BenchSource:
         model.to(choose_device(self.device))
         graph = None if self.graph is None else load_graph(self.graph)
         macro = None if self.macro is None else load_macro(self.macro).to(model.device)
-        return Bench(chosen, open_corpus(self.corpus), model, graph, macro)
+        return EvalContext(chosen, open_corpus(self.corpus), model, graph, macro)
 
     def with_graph(self, graph: Path) -> Self:
         """Return the same parts with a graph."""
@@ -85,7 +85,7 @@ class BenchSource:
 
 
 @dataclass
-class Bench:
+class EvalContext:
     """The parts, and what queries share: graphs by H, routes by H and query.
 
     Attributes:
@@ -109,7 +109,7 @@ class Bench:
     _routes: dict[Query, tuple[Routes, float]] = field(
         default_factory=dict, init=False, repr=False
     )
-    _worlds: list[World] = field(default_factory=list, init=False, repr=False)
+    _worlds: list[Env] = field(default_factory=list, init=False, repr=False)
     _hierarchies: dict[Any, Hierarchy] = field(
         default_factory=dict, init=False, repr=False
     )
@@ -219,7 +219,7 @@ class Bench:
         return query.episode
 
     def remarks(self) -> dict[str, Any]:
-        """Return what rows of this bench say beside the usual; studies add to it."""
+        """Return what rows of this context say beside the usual; studies add to it."""
         return {}
 
     def hierarchy_for(self, setting: Setting, goal_distance: int) -> Hierarchy:
@@ -241,13 +241,13 @@ class Bench:
         latents: NDArray[np.float32] = self.model.encode(frames)
         return latents
 
-    def worlds(self, count: int) -> list[World]:
+    def worlds(self, count: int) -> list[Env]:
         """Return worlds that draw what the model was trained on, the same every time.
 
         Opening one can take a second.
         """
         while len(self._worlds) < count:
-            world = open_world(
+            world = open_env(
                 self.benchmark,
                 image_size=self.model.image_size,
                 rendering=self.model.rendering,
@@ -255,7 +255,7 @@ class Bench:
             self._worlds.append(world)
         return self._worlds[:count]
 
-    def discard(self, *worlds: World) -> None:
+    def discard(self, *worlds: Env) -> None:
         """Close worlds and do not use them again, also those that died."""
         for world in worlds:
             self._worlds.remove(world)

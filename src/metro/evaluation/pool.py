@@ -10,12 +10,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from metro.errors import WorldError
-from metro.evaluation.context import Bench, BenchSource
+from metro.evaluation.context import EvalConfig, EvalContext
 from metro.evaluation.queries import Query
 from metro.evaluation.records import Setting
-from metro.evaluation.run import Rows, answer, lost_rows
+from metro.evaluation.run import Records, answer, failed_records
 
-_bench: Bench | None = None
+_bench: EvalContext | None = None
 """What a worker process has open."""
 
 DIED = "The planning process died without a word, perhaps for want of memory."
@@ -23,7 +23,7 @@ DIED = "The planning process died without a word, perhaps for want of memory."
 
 
 @dataclass(frozen=True)
-class Task:
+class WorkItem:
     """Queries of one setting that are planned together."""
 
     setting: Setting
@@ -31,9 +31,9 @@ class Task:
     told: dict[str, Any]
 
 
-def carry_out(
-    source: BenchSource, tasks: Sequence[Task], workers: int
-) -> Iterator[Rows]:
+def run_tasks(
+    source: EvalConfig, tasks: Sequence[WorkItem], workers: int
+) -> Iterator[Records]:
     """Yield the rows of every task as it is finished.
 
     When a process dies all that were under way are lost, and it is not known whose
@@ -52,11 +52,13 @@ def carry_out(
             yield _alone(source, task)
 
 
-def _together(source: BenchSource, left: list[Task], workers: int) -> Iterator[Rows]:
+def _together(
+    source: EvalConfig, left: list[WorkItem], workers: int
+) -> Iterator[Records]:
     """Yield rows until all is done, or a process dies; takes them off ``left``."""
     with _pool(source, min(workers, len(left))) as pool:
         tasks = {pool.submit(_work, task): task for task in left}
-        waiting: set[Future[Rows]] = set(tasks)
+        waiting: set[Future[Records]] = set(tasks)
         while waiting:
             ready, waiting = wait(waiting, return_when=FIRST_COMPLETED)
             finished = [each for each in ready if not _is_lost(each)]
@@ -67,21 +69,21 @@ def _together(source: BenchSource, left: list[Task], workers: int) -> Iterator[R
                 return
 
 
-def _is_lost(future: Future[Rows]) -> bool:
+def _is_lost(future: Future[Records]) -> bool:
     return isinstance(future.exception(), BrokenProcessPool)
 
 
-def _alone(source: BenchSource, task: Task) -> Rows:
+def _alone(source: EvalConfig, task: WorkItem) -> Records:
     """Return a task's rows, marked if it takes a process of its own down, too."""
     with _pool(source, 1) as pool:
         try:
             return pool.submit(_work, task).result()
         except BrokenProcessPool:
-            return lost_rows(task.setting, task.queries, task.told, DIED)
+            return failed_records(task.setting, task.queries, task.told, DIED)
 
 
 @contextmanager
-def _pool(source: BenchSource, workers: int) -> Iterator[ProcessPoolExecutor]:
+def _pool(source: EvalConfig, workers: int) -> Iterator[ProcessPoolExecutor]:
     """Give out processes that have opened ``source``, and end them."""
     pool = ProcessPoolExecutor(
         workers,
@@ -104,8 +106,8 @@ def _pool(source: BenchSource, workers: int) -> Iterator[ProcessPoolExecutor]:
             child.terminate()
 
 
-def _open(source: BenchSource) -> None:
-    """Open the bench of a worker process; Ctrl-C is its parent's business."""
+def _open(source: EvalConfig) -> None:
+    """Open the context of a worker process; Ctrl-C is its parent's business."""
     global _bench
     import torch
 
@@ -118,9 +120,9 @@ def _is_open() -> bool:
     return _bench is not None
 
 
-def _work(task: Task) -> Rows:
+def _work(task: WorkItem) -> Records:
     if _bench is None:  # the pool calls `_open` first
-        raise AssertionError("a worker without a bench")
+        raise AssertionError("a worker without a context")
     (rows,) = answer(
         _bench, task.setting, task.queries, task.told, batch=len(task.queries)
     )

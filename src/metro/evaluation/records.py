@@ -92,7 +92,7 @@ class Setting:
         return int(np.random.SeedSequence(parts).generate_state(1)[0])
 
 
-def key_of(row: Mapping[str, Any]) -> str:
+def run_key(row: Mapping[str, Any]) -> str:
     """Return what a row answers: the same key, the same question."""
     names = ("benchmark", "setting", "query", "rendering", "graph")
     parts = ("model", "corpus", "macro", "queries")
@@ -130,7 +130,7 @@ def require_writable(path: Path) -> None:
         ) from error
 
 
-def append_rows(rows: Iterable[Mapping[str, Any]], path: Path) -> None:
+def append_records(rows: Iterable[Mapping[str, Any]], path: Path) -> None:
     """Append rows to a JSONL file; on disk when this returns."""
     path.parent.mkdir(parents=True, exist_ok=True)
     _mend_the_last_line(path)
@@ -145,7 +145,7 @@ def _mend_the_last_line(path: Path) -> None:
     """End a whole last line; remove what a kill left of a row."""
     if not path.exists():
         return
-    read_rows(path)  # a file of something else is refused, and left as it is
+    read_records(path)  # a file of something else is refused, and left as it is
     text = path.read_bytes()
     whole = text.rfind(b"\n") + 1
     if whole == len(text):
@@ -165,7 +165,7 @@ def _is_row(line: bytes) -> bool:
         return False
 
 
-def read_rows(path: Path) -> list[dict[str, Any]]:
+def read_records(path: Path) -> list[dict[str, Any]]:
     """Return the rows of a JSONL file; a last line cut short by a kill is left out."""
     if not path.exists():
         return []

@@ -6,9 +6,9 @@ from pathlib import Path
 
 from metro.benchmark import Benchmark, benchmarks_folder, load_benchmark
 from metro.data.corpus import Corpus
-from metro.envs import open_world
+from metro.envs import open_env
 from metro.errors import BenchmarkError
-from metro.evaluation.context import BenchSource
+from metro.evaluation.context import EvalConfig
 from metro.evaluation.queries import (
     Query,
     QuerySet,
@@ -19,7 +19,7 @@ from metro.evaluation.records import Setting
 from metro.planners.hierarchical.budgets import STAGES
 from metro.planners.method_names import GRAPH_METHODS, HIERARCHICAL_METHODS
 from metro.storage.artefacts import load_graph
-from metro.types import Progress, World
+from metro.types import Env, Progress
 
 MICRO_BLOCKS = 2
 """Blocks that the micro level of the hierarchical methods plans."""
@@ -39,7 +39,7 @@ def draw_queries(
     drawn = sample_queries(
         corpus.lengths, goal_distance=goal_distance, count=count, seed=seed
     )
-    world = open_world(benchmark, image_size=corpus.image_size)
+    world = open_env(benchmark, image_size=corpus.image_size)
     try:
         looked = []
         for query in drawn:
@@ -51,7 +51,7 @@ def draw_queries(
     return looked
 
 
-def look_at(world: World, corpus: Corpus, query: Query) -> Query:
+def look_at(world: Env, corpus: Corpus, query: Query) -> Query:
     """Return a query with what its world says about the recording.
 
     Whether the start meets the goal, and after how many frames the recording first
@@ -61,9 +61,9 @@ def look_at(world: World, corpus: Corpus, query: Query) -> Query:
     world.reset(0)
     met = []
     for step in range(query.start, query.goal + 1):
-        world.restore(corpus.row(first + step))
+        world.set_state(corpus.row(first + step))
         if step == query.start:
-            world.aim(corpus.row(first + query.goal))
+            world.set_goal(corpus.row(first + query.goal))
         met.append(world.is_solved())
     later = [step for step, solved in enumerate(met) if solved and step > 0]
     return replace(
@@ -91,7 +91,7 @@ def find_queries(
 
 
 def choose_settings(  # noqa: PLR0913  (one argument a setting, as the verb has them)
-    source: BenchSource,
+    source: EvalConfig,
     method: str,
     *,
     plan_blocks: Sequence[int] | None,

@@ -6,8 +6,8 @@ from torch import Tensor, nn
 from torch.nn import functional
 
 from metro.errors import ModelError
-from metro.models.sequences import Batch, Footage
-from metro.models.train_config import Recipe
+from metro.models.sequences import Batch, TrajectoryDataset
+from metro.models.train_config import TrainConfig
 
 _EDGE = 16
 """Height and width of the thumbnails that a pixel head draws."""
@@ -37,7 +37,7 @@ class PixelHead(nn.Module):
     mean: Tensor
     std: Tensor
 
-    def __init__(self, latent_size: int, footage: Footage) -> None:
+    def __init__(self, latent_size: int, footage: TrajectoryDataset) -> None:
         super().__init__()
         edge = min(_EDGE, footage.image_size)
         self.net = nn.Sequential(
@@ -66,7 +66,9 @@ class PixelHead(nn.Module):
         return functional.adaptive_avg_pool2d(images, edge).flatten(1)
 
 
-def build_heads(footage: Footage, latent_size: int, recipe: Recipe) -> nn.ModuleDict:
+def build_heads(
+    footage: TrajectoryDataset, latent_size: int, recipe: TrainConfig
+) -> nn.ModuleDict:
     """Return the heads that a recipe asks for, by the name of their loss."""
     heads = nn.ModuleDict()
     if recipe.state_head != "none":

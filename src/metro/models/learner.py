@@ -17,9 +17,9 @@ from metro.models.losses import (
 )
 from metro.models.networks import WorldModelNetwork
 from metro.models.presets import Sizes
-from metro.models.sequences import Batch, Footage
+from metro.models.sequences import Batch, TrajectoryDataset
 from metro.models.sigreg import draw_directions
-from metro.models.train_config import Recipe
+from metro.models.train_config import TrainConfig
 from metro.models.unrolling import unroll
 from metro.models.weights import fill
 
@@ -41,10 +41,10 @@ class Learner:
 
     def __init__(
         self,
-        footage: Footage,
+        footage: TrajectoryDataset,
         sizes: Sizes,
         *,
-        recipe: Recipe,
+        recipe: TrainConfig,
         init: FrozenModel | None,
     ) -> None:
         self._recipe = recipe

@@ -10,15 +10,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metro.errors import StorageError
-from metro.models.sequences import Footage
+from metro.models.sequences import TrajectoryDataset
 from metro.types import CorpusLike, Progress
 
 States = tuple[NDArray[np.float32], tuple[str, ...]]
 
 
-def footage_from_corpus(
+def dataset_from_corpus(
     corpus: CorpusLike, *, progress: Progress | None = None
-) -> Footage:
+) -> TrajectoryDataset:
     """Return a corpus as training takes it, its pixels in an ``.npy`` beside it.
 
     Args:
@@ -26,7 +26,7 @@ def footage_from_corpus(
         progress: Called with (done, total) episodes while pixels are decoded.
     """
     states = state_targets(corpus)
-    return Footage(
+    return TrajectoryDataset(
         cache_pixels(corpus, progress=progress),
         np.asarray(corpus.column("action"), dtype=np.float32),
         corpus.lengths,

@@ -10,7 +10,7 @@ from metro.core.latents import Latents
 from metro.core.saturation import measure_saturation
 from metro.models.frozen import FrozenModel, check_health
 from metro.models.presets import ACTION_BLOCK
-from metro.models.sequences import Footage, clip_starts
+from metro.models.sequences import TrajectoryDataset, clip_starts
 
 HORIZONS = (1, 2, 3, 4, 5)
 """Blocks ahead at which prediction is compared with copying."""
@@ -21,7 +21,7 @@ _QUICK_FRAMES = 1500
 
 def prediction_errors(
     model: FrozenModel,
-    footage: Footage,
+    footage: TrajectoryDataset,
     episodes: NDArray[np.int64],
     *,
     horizons: Sequence[int] = HORIZONS,
@@ -89,7 +89,7 @@ def probe_state(
 
 
 def quick_check(
-    model: FrozenModel, footage: Footage, held_out: NDArray[np.int64]
+    model: FrozenModel, footage: TrajectoryDataset, held_out: NDArray[np.int64]
 ) -> dict[str, Any]:
     """Return a few figures that take a second: for the log while training."""
     errors = prediction_errors(
@@ -113,7 +113,7 @@ def quick_check(
 
 def report(
     model: FrozenModel,
-    footage: Footage,
+    footage: TrajectoryDataset,
     held_out: NDArray[np.int64],
     *,
     num_frames: int = 20_000,
@@ -140,7 +140,7 @@ def report(
 
 
 def _latents(
-    model: FrozenModel, footage: Footage, episodes: NDArray[np.int64]
+    model: FrozenModel, footage: TrajectoryDataset, episodes: NDArray[np.int64]
 ) -> Latents:
     offsets = footage.offsets
     return Latents.from_episodes(
@@ -152,7 +152,7 @@ def _latents(
 
 
 def _draw_rows(
-    footage: Footage, held_out: NDArray[np.int64], number: int
+    footage: TrajectoryDataset, held_out: NDArray[np.int64], number: int
 ) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
     """Return random rows, a third of them of held-out episodes, and which those are."""
     rng = np.random.default_rng(0)

@@ -19,7 +19,7 @@ CLIP_ROWS = CLIP_FRAMES * ACTION_BLOCK
 
 
 @dataclass(frozen=True, eq=False)
-class Footage:
+class TrajectoryDataset:
     """A corpus as training needs it: plain arrays, episodes one after another.
 
     Attributes:
@@ -105,7 +105,7 @@ class Batch:
     states: NDArray[np.float32] | None
 
 
-class ClipSampler:
+class SequenceSampler:
     """Batches of clips: the same seed and step give the same batch at any time.
 
     Every epoch visits each clip once in an order of its own; the last incomplete batch
@@ -122,7 +122,7 @@ class ClipSampler:
 
     def __init__(
         self,
-        footage: Footage,
+        footage: TrajectoryDataset,
         starts: NDArray[np.int64],
         *,
         scaling: Scaling,

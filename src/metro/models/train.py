@@ -9,11 +9,11 @@ from metro.errors import ModelError
 from metro.models.cards import write_card
 from metro.models.frozen import FrozenModel
 from metro.models.loading import load_model
-from metro.models.pixel_cache import footage_from_corpus
+from metro.models.pixel_cache import dataset_from_corpus
 from metro.models.presets import sizes_for
 from metro.models.probes import report
 from metro.models.sequences import split_episodes
-from metro.models.train_config import Recipe
+from metro.models.train_config import TrainConfig
 from metro.models.training import train
 from metro.types import CorpusLike, Progress
 
@@ -32,7 +32,7 @@ def train_on_corpus(
     corpus: CorpusLike,
     path: str | Path,
     *,
-    recipe: Recipe,
+    recipe: TrainConfig,
     preset: str = "small",
     init: str | Path | None = None,
     progress: Progress | None = None,
@@ -49,7 +49,7 @@ def train_on_corpus(
     """
     path = Path(path)
     started_from = None if init is None else load_model(init)
-    footage = footage_from_corpus(corpus)
+    footage = dataset_from_corpus(corpus)
     if footage.benchmark is None and preset == "small" and started_from is None:
         raise ModelError(
             f"{corpus.name} does not say which benchmark it shows, and the small "

@@ -13,7 +13,7 @@ PARTS = ("all", "predictor")
 
 
 @dataclass(frozen=True)
-class Recipe:
+class TrainConfig:
     """Settings of one training run; the defaults suit the small preset.
 
     Decision: D15.
@@ -118,10 +118,10 @@ def warm_cosine(step: int, steps: int, peak: float, warmup: float) -> float:
     return peak * 0.5 * (1 + math.cos(math.pi * share))
 
 
-def paper_recipe(family: str, *, steps: int) -> Recipe:
+def paper_config(family: str, *, steps: int) -> TrainConfig:
     """Return the published settings; ``steps`` is 10 epochs of the corpus there."""
     return replace(
-        Recipe(family=family, steps=steps),
+        TrainConfig(family=family, steps=steps),
         learning_rate=5e-5,
         num_directions=1024,
         split="clips",
@@ -129,7 +129,7 @@ def paper_recipe(family: str, *, steps: int) -> Recipe:
     )
 
 
-def model_name(benchmark: str | None, preset: str, recipe: Recipe) -> str:
+def model_name(benchmark: str | None, preset: str, recipe: TrainConfig) -> str:
     """Return a name that tells the family, preset, auxiliary heads and benchmark."""
     parts = [recipe.family, preset]
     for name, mode in (("state", recipe.state_head), ("pixels", recipe.pixel_head)):

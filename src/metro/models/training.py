@@ -26,13 +26,13 @@ from metro.models.resuming import (
     torch_threads,
 )
 from metro.models.sequences import (
-    ClipSampler,
-    Footage,
     Scaling,
+    SequenceSampler,
+    TrajectoryDataset,
     clip_starts,
     split_episodes,
 )
-from metro.models.train_config import Recipe, model_name
+from metro.models.train_config import TrainConfig, model_name
 from metro.models.weights import save_model
 from metro.types import Progress
 
@@ -56,11 +56,11 @@ class Training:
 
 
 def train(
-    footage: Footage,
+    footage: TrajectoryDataset,
     path: str | Path,
     *,
     sizes: Sizes,
-    recipe: Recipe,
+    recipe: TrainConfig,
     init: FrozenModel | None = None,
     progress: Progress | None = None,
 ) -> Training:
@@ -98,10 +98,10 @@ class _Run(ResumableRun):
 
     def __init__(
         self,
-        footage: Footage,
+        footage: TrajectoryDataset,
         path: Path,
         sizes: Sizes,
-        recipe: Recipe,
+        recipe: TrainConfig,
         init: FrozenModel | None,
     ) -> None:
         super().__init__(CHECKS)
@@ -111,7 +111,7 @@ class _Run(ResumableRun):
         self.scaling = _scaling(footage, init)
         self.learner = Learner(footage, sizes, recipe=recipe, init=init)
         starts, self.held_out = _split(footage, recipe)
-        self.sampler = ClipSampler(
+        self.sampler = SequenceSampler(
             footage,
             starts,
             scaling=self.scaling,
@@ -174,7 +174,7 @@ class _Run(ResumableRun):
 
 
 def _split(
-    footage: Footage, recipe: Recipe
+    footage: TrajectoryDataset, recipe: TrainConfig
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the first rows of the clips to train on, and the episodes to judge on."""
     number = len(footage.lengths)
@@ -187,13 +187,13 @@ def _split(
     return np.sort(starts[order[round(recipe.held_out * len(starts)) :]]), held_out
 
 
-def _scaling(footage: Footage, init: FrozenModel | None) -> Scaling:
+def _scaling(footage: TrajectoryDataset, init: FrozenModel | None) -> Scaling:
     if init is None or init.action_mean is None or init.action_std is None:
         return Scaling.fit(footage.actions)
     return Scaling(init.action_mean, init.action_std)
 
 
-def _check_sizes(footage: Footage, sizes: Sizes) -> None:
+def _check_sizes(footage: TrajectoryDataset, sizes: Sizes) -> None:
     if footage.image_size != sizes.image_size:
         raise ModelError(
             f"The corpus has frames of {footage.image_size} px, the network takes "

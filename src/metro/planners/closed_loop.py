@@ -14,10 +14,10 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from metro.types import Image, Progress, Row, Vector, World
+from metro.types import Env, Image, Progress, StateColumns, Vector
 
 
-class Guide(Protocol):
+class SubgoalSelector(Protocol):
     """Tells one query, before every micro plan, which latent to head for."""
 
     def __call__(self, observed: Vector, step: int) -> tuple[Vector, str]:
@@ -25,7 +25,7 @@ class Guide(Protocol):
         ...
 
 
-class Actor(Protocol):
+class MicroPlanner(Protocol):
     """Encoder and micro planner of a batch of queries."""
 
     def encode(self, frames: NDArray[np.uint8]) -> NDArray[np.float32]:
@@ -40,7 +40,7 @@ class Actor(Protocol):
 
 
 @dataclass
-class Attempt:
+class Rollout:
     """One query in its world.
 
     Attributes:
@@ -55,13 +55,13 @@ class Attempt:
         error: What the world died of; None: it did not.
     """
 
-    world: World
+    world: Env
     first: Image
-    guide: Guide
+    guide: SubgoalSelector
     is_presolved: bool
     frames_to_success: int | None = None
     kinds: Counter[str] = field(default_factory=Counter)
-    path: list[Row] = field(default_factory=list)
+    path: list[StateColumns] = field(default_factory=list)
     pictures: list[Image] = field(default_factory=list)
     error: str | None = None
 
@@ -100,9 +100,9 @@ class Seconds:
         setattr(self, phase, getattr(self, phase) + spent)
 
 
-def run_attempts(
-    attempts: Sequence[Attempt],
-    actor: Actor,
+def run_rollouts(
+    attempts: Sequence[Rollout],
+    actor: MicroPlanner,
     *,
     step_budget: int,
     record: bool = False,
@@ -150,7 +150,7 @@ def run_attempts(
 
 
 def _targets(
-    attempts: Sequence[Attempt], observed: NDArray[np.float32], step: int
+    attempts: Sequence[Rollout], observed: NDArray[np.float32], step: int
 ) -> NDArray[Any]:
     """Ask every guide; return the targets ``[B, D]`` and count their kinds."""
     targets = []
@@ -161,15 +161,15 @@ def _targets(
     return np.stack(targets)
 
 
-def _look(attempt: Attempt, step: int) -> Image:
+def _look(attempt: Rollout, step: int) -> Image:
     if step > 0:
         with surviving(attempt):
-            return attempt.world.draw()
+            return attempt.world.render()
     return attempt.first
 
 
 @contextmanager
-def surviving(attempt: Attempt) -> Iterator[None]:
+def surviving(attempt: Rollout) -> Iterator[None]:
     """Mark the attempt if its world fails inside; simulators raise all sorts."""
     try:
         yield
@@ -178,15 +178,15 @@ def surviving(attempt: Attempt) -> Iterator[None]:
 
 
 def _execute(
-    attempt: Attempt, actions: NDArray[np.float32], step: int, *, record: bool
+    attempt: Rollout, actions: NDArray[np.float32], step: int, *, record: bool
 ) -> None:
     """Act one action after another; stop where the goal is met."""
     with surviving(attempt):
         for number, action in enumerate(actions):
             solved = attempt.world.step(action)
             if record:
-                attempt.path.append(attempt.world.observe())
-                attempt.pictures.append(attempt.world.draw())
+                attempt.path.append(attempt.world.get_state())
+                attempt.pictures.append(attempt.world.render())
             if solved:
                 attempt.frames_to_success = step + number + 1
                 return

@@ -10,7 +10,7 @@ from metro.models.frozen import FrozenModel
 from metro.planners.cem import CEM, CEMSettings, make_stream
 
 
-class ModelActor:
+class CEMPlanner:
     """Encodes frames, and plans with CEM; every query draws its own numbers.
 
     Args:

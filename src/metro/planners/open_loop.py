@@ -10,7 +10,7 @@ _NOTHING = np.zeros(1, dtype=np.float32)
 """The latent of those who do not look."""
 
 
-class Unseeing:
+class NoSelector:
     """Acts by itself: encodes nothing, heads for nothing."""
 
     def __call__(self, observed: NDArray[Any], step: int) -> tuple[NDArray[Any], str]:
@@ -22,7 +22,7 @@ class Unseeing:
         return np.zeros((len(frames), 1), dtype=np.float32)
 
 
-class RandomActor(Unseeing):
+class RandomPlanner(NoSelector):
     """Uniform actions in [-1, 1], the range of all four worlds.
 
     Args:
@@ -43,7 +43,7 @@ class RandomActor(Unseeing):
         return np.stack(drawn).astype(np.float32)
 
 
-class ScriptedActor(Unseeing):
+class ReplayPlanner(NoSelector):
     """Actions known beforehand; zeros when they are used up.
 
     Args:

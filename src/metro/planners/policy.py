@@ -14,10 +14,10 @@ from metro.core.search import find_routes_to_any
 from metro.errors import BenchmarkError
 from metro.models.frozen import FrozenModel
 from metro.planners.cem import CEMSettings
-from metro.planners.closed_loop import Actor, Seconds
-from metro.planners.micro import ModelActor
-from metro.planners.selectors import MetroGuide
-from metro.planners.swm_solvers import LatentCost, SolverActor
+from metro.planners.closed_loop import MicroPlanner, Seconds
+from metro.planners.micro import CEMPlanner
+from metro.planners.selectors import MetroSelector
+from metro.planners.swm_solvers import LatentCost, SolverPlanner
 from metro.types import Vector
 
 Goal = Any
@@ -50,7 +50,7 @@ class MetroPolicy:
         settings: Of the CEM; its ``plan_blocks`` is h. None: `usual_settings`.
         seed: Of its random numbers; every environment has its own stream.
         held_out: For every environment the episode to leave out, or None.
-        make_solver: A solver of swm instead of our CEM; see `SolverActor`.
+        make_solver: A solver of swm instead of our CEM; see `SolverPlanner`.
     """
 
     def __init__(
@@ -76,7 +76,7 @@ class MetroPolicy:
         self.seconds = Seconds()
         """Planning time so far, by phase."""
         self._seed, self._held_out, self._make_solver = seed, held_out, make_solver
-        self._actor: Actor | None = None
+        self._actor: MicroPlanner | None = None
         self._riders: list[_Rider | None] = []
 
     def set_env(self, env: Any) -> None:
@@ -99,12 +99,12 @@ class MetroPolicy:
         self._riders = [None] * num_envs
         self._actor = self._make_actor(num_envs)
 
-    def _make_actor(self, num_envs: int) -> Actor:
+    def _make_actor(self, num_envs: int) -> MicroPlanner:
         if self._make_solver is None:
             parts = [np.random.SeedSequence([self._seed, n]) for n in range(num_envs)]
             seeds = [int(part.generate_state(1)[0]) for part in parts]
-            return ModelActor(self.model, self.settings, seeds)
-        return SolverActor(
+            return CEMPlanner(self.model, self.settings, seeds)
+        return SolverPlanner(
             self.model,
             self._make_solver,
             plan_blocks=self.settings.plan_blocks,
@@ -203,7 +203,7 @@ class _Rider:
 
     def __init__(self, goal: Goal, planner: MetroPlanner) -> None:
         self.goal = goal
-        self.guide = MetroGuide(planner)
+        self.guide = MetroSelector(planner)
         self.plan: deque[NDArray[np.float32]] = deque()
 
     @property

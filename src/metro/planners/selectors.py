@@ -16,7 +16,7 @@ Target = tuple[Vector, str]
 """What to head for, and a word for why."""
 
 
-class FlatGuide:
+class GoalSelector:
     """Heads for the goal all the time: plain latent planning. Paper: Eq. 1."""
 
     def __init__(self, goal: Vector) -> None:
@@ -27,7 +27,7 @@ class FlatGuide:
         return self._goal, "goal"
 
 
-class _Patient:
+class HoldForNPlans:
     """Keeps a target for two micro plans, then asks for the next."""
 
     def __init__(self, plans_per_sub_goal: int = PLANS_PER_SUB_GOAL) -> None:
@@ -41,7 +41,7 @@ class _Patient:
         return self._target
 
 
-class MetroGuide(_Patient):
+class MetroSelector(HoldForNPlans):
     """Heads for retrieved sub-goals, each for two micro plans.
 
     Paper: Alg. 1, Sec. 5.4.
@@ -67,7 +67,7 @@ class MetroGuide(_Patient):
         return self.sub_goals[-1].latent, self.sub_goals[-1].kind.value
 
 
-class CommittedGuide(_Patient):
+class CommittedSelector(HoldForNPlans):
     """Solves the route once, and follows it wherever the micro planner lands.
 
     The ablation without re-entry. Paper: Sec. 6.3. Decision: D16.
@@ -96,7 +96,7 @@ class CommittedGuide(_Patient):
         return self._planner.onward(last.frame) or last
 
 
-class OracleGuide(_Patient):
+class OracleSelector(HoldForNPlans):
     """Heads for the query's own recording, one micro plan ahead of where it is.
 
     Privileged: the recording is what `held_out` keeps from metro. Where it is, is the
@@ -122,7 +122,7 @@ class OracleGuide(_Patient):
         return _ahead(self._own, here + self._hop)
 
 
-class WaypointGuide:
+class TimeIndexedSelector:
     """Heads for the query's own recording by the clock: a ceiling for sub-goals.
 
     Args:

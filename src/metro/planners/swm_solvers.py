@@ -40,7 +40,7 @@ class LatentCost:
         return gaps.square().sum(dim=-1).to(candidates.device)
 
 
-class SolverActor:
+class SolverPlanner:
     """Encodes frames, and plans with a solver of stable-worldmodel.
 
     Args:

@@ -4,12 +4,12 @@ from collections.abc import Mapping, Sequence
 
 from metro.analysis.comparison import (
     METRO,
-    Line,
-    contenders,
+    MethodResult,
     difference,
     lines_of,
+    methods_of,
 )
-from metro.analysis.config_results import Cell
+from metro.analysis.config_results import ConfigResult
 from metro.analysis.episode_results import Task
 from metro.report.document import Block, Table, Text
 
@@ -24,7 +24,7 @@ _HEADER = (
 )
 
 
-def ablations(tasks: Mapping[Task, Sequence[Cell]]) -> list[Block]:
+def ablations(tasks: Mapping[Task, Sequence[ConfigResult]]) -> list[Block]:
     """Return metro against its own parts, on the runs that both have."""
     rows = [row for task, cells in tasks.items() for row in _rows(task, cells)]
     told = [f"{name} ({what})" for name, what in _LEFT_OUT.items()]
@@ -43,8 +43,8 @@ def ablations(tasks: Mapping[Task, Sequence[Cell]]) -> list[Block]:
     return [said, Table(_HEADER, tuple(rows), caption)]
 
 
-def _rows(task: Task, cells: Sequence[Cell]) -> list[tuple[str, ...]]:
-    found = {label: lines_of(label, some) for label, some in contenders(cells).items()}
+def _rows(task: Task, cells: Sequence[ConfigResult]) -> list[tuple[str, ...]]:
+    found = {label: lines_of(label, some) for label, some in methods_of(cells).items()}
     metro = {line.step_budget: line for line in found[METRO] if line.label == METRO}
     rows: list[tuple[str, ...]] = []
     for name in _LEFT_OUT:
@@ -66,6 +66,6 @@ def _rows(task: Task, cells: Sequence[Cell]) -> list[tuple[str, ...]]:
     return rows
 
 
-def _share(line: Line) -> str:
+def _share(line: MethodResult) -> str:
     low, high = (f"{100 * end:.0f}" for end in line.interval)
     return f"{100 * line.success:.1f} [{low}, {high}], n = {line.num_runs}"

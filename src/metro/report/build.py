@@ -11,11 +11,11 @@ from metro.analysis.comparison import (
     ORDER,
     by_task,
 )
-from metro.analysis.config_results import Cell, fullest
+from metro.analysis.config_results import ConfigResult, best_covered
 from metro.analysis.episode_results import Task
 from metro.analysis.formatting import NOT_RUN
 from metro.analysis.grouping import make_cells
-from metro.analysis.paper import PaperCell, load_paper_cells
+from metro.analysis.paper import PaperResult, load_paper_cells
 from metro.errors import BenchmarkError
 from metro.report.ablations import ablations
 from metro.report.document import (
@@ -30,7 +30,7 @@ from metro.report.document import (
 )
 from metro.report.headline_metrics import key_figures
 from metro.report.html import to_html
-from metro.report.inputs import Material, Shown
+from metro.report.inputs import ReportInputs, ReportPicture
 from metro.report.markdown_html import sections
 from metro.report.missing import missing
 from metro.report.overview import overview
@@ -77,7 +77,7 @@ _UNPAIRED = "Not run: metro and another method on the same queries and seeds."
 
 
 def results_markdown(
-    material: Material, pictures: str = "", studies: Sequence[Study] = ()
+    material: ReportInputs, pictures: str = "", studies: Sequence[Study] = ()
 ) -> str:
     """Return all tables as Markdown, the same text for the same rows in any order.
 
@@ -103,7 +103,7 @@ def _linked(block: Block, folder: str) -> list[Block]:
 
 
 def write_report(
-    material: Material, folder: Path, studies: Sequence[Study] = ()
+    material: ReportInputs, folder: Path, studies: Sequence[Study] = ()
 ) -> list[Path]:
     """Write report.md, report.html and the pictures; return the files.
 
@@ -147,7 +147,7 @@ _DESCRIPTIONS = {
 }
 
 
-def _opening(cells: Sequence[Cell], material: Material) -> list[Block]:
+def _opening(cells: Sequence[ConfigResult], material: ReportInputs) -> list[Block]:
     """Return the title, the numbers to remember, and what was written by hand."""
     figures = key_figures(by_task(cells), len(material.rows))
     page: list[Block] = [Heading(_TITLE, 1), Text(_LEAD), figures]
@@ -157,7 +157,9 @@ def _opening(cells: Sequence[Cell], material: Material) -> list[Block]:
     return page
 
 
-def _tables(cells: Sequence[Cell], plots: Mapping[Task, list[Picture]]) -> list[Block]:
+def _tables(
+    cells: Sequence[ConfigResult], plots: Mapping[Task, list[Picture]]
+) -> list[Block]:
     paper = load_paper_cells()
     tasks = by_task(cells)
     titles = titles_of(tasks)
@@ -172,7 +174,7 @@ def _tables(cells: Sequence[Cell], plots: Mapping[Task, list[Picture]]) -> list[
 
 
 def _closing(
-    cells: Sequence[Cell], material: Material, studies: Section
+    cells: Sequence[ConfigResult], material: ReportInputs, studies: Section
 ) -> list[Block]:
     page: list[Block] = [*studies.blocks, *_shown(material.pictures)]
     page += [Heading("What differs from the paper"), Prose(_differences())]
@@ -185,7 +187,7 @@ def _differences() -> str:
     return file.read_text().rstrip("\n")
 
 
-def _shown(pictures: Sequence[Shown]) -> list[Block]:
+def _shown(pictures: Sequence[ReportPicture]) -> list[Block]:
     page: list[Block] = [Heading("Routes and sub-goals in pixels")]
     if not pictures:
         return [*page, Text(_NO_PICTURES)]
@@ -199,7 +201,9 @@ def _shown(pictures: Sequence[Shown]) -> list[Block]:
 
 
 def _section(
-    cells: Sequence[Cell], paper: Sequence[PaperCell], plots: Sequence[Picture]
+    cells: Sequence[ConfigResult],
+    paper: Sequence[PaperResult],
+    plots: Sequence[Picture],
 ) -> list[Block]:
     pairs, tagged = paired(cells), by_tag(cells)
     page: list[Block] = [Text(_told(cells))]
@@ -228,7 +232,7 @@ def titles_of(tasks: Iterable[Task]) -> dict[Task, str]:
     }
 
 
-def _told(cells: Sequence[Cell]) -> str:
+def _told(cells: Sequence[ConfigResult]) -> str:
     task, run = cells[0].task, {cell.method for cell in cells}
     left = [name for name in ORDER if name not in run and "(" not in name]
     model, corpus, _ = (digest[:12] for digest in task.digests)
@@ -239,11 +243,11 @@ def _told(cells: Sequence[Cell]) -> str:
     )
 
 
-def _notes(cells: Sequence[Cell]) -> list[str]:
+def _notes(cells: Sequence[ConfigResult]) -> list[str]:
     notes = [f"{cell.name}: {note}" for cell in cells for note in cell.notes]
     for method in sorted({cell.method for cell in cells}):
         some = [cell for cell in cells if cell.method == method]
-        full = fullest(some)
+        full = best_covered(some)
         left = [cell.name for cell in some if cell not in full]
         if left:
             notes.append(

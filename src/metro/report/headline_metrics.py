@@ -6,17 +6,17 @@ from metro.analysis.comparison import (
     FLAT_BEST,
     METRO,
     Difference,
-    Line,
-    contenders,
+    MethodResult,
     difference,
     lines_of,
+    methods_of,
 )
-from metro.analysis.config_results import Cell
+from metro.analysis.config_results import ConfigResult
 from metro.analysis.episode_results import Task
 from metro.report.document import Figure, Figures
 
 
-def key_figures(tasks: Mapping[Task, Sequence[Cell]], num_rows: int) -> Figures:
+def key_figures(tasks: Mapping[Task, Sequence[ConfigResult]], num_rows: int) -> Figures:
     """Return metro's farthest goals on every benchmark, what it costs, and rows."""
     names = sorted({task.benchmark for task in tasks})
     far = [_farthest(name, tasks) for name in names]
@@ -28,7 +28,7 @@ def key_figures(tasks: Mapping[Task, Sequence[Cell]], num_rows: int) -> Figures:
     return Figures((*(one for one in far if one), *_overhead(tasks), counted))
 
 
-def _farthest(name: str, tasks: Mapping[Task, Sequence[Cell]]) -> Figure | None:
+def _farthest(name: str, tasks: Mapping[Task, Sequence[ConfigResult]]) -> Figure | None:
     """Return metro at the largest d of a benchmark; beside flat if both were run.
 
     Of several models at that d the first by name speaks, of several sets of queries
@@ -52,17 +52,19 @@ def _farthest(name: str, tasks: Mapping[Task, Sequence[Cell]]) -> Figure | None:
     )
 
 
-def _compared(cells: Sequence[Cell]) -> tuple[Line | None, Difference | None]:
+def _compared(
+    cells: Sequence[ConfigResult],
+) -> tuple[MethodResult | None, Difference | None]:
     """Return metro at the T at which it meets flat with most h; else at the longest.
 
     Of several such T the longest. Where few h were run, the best is hardly one.
     """
-    chosen = contenders(cells)
+    chosen = methods_of(cells)
     metro = [one for one in lines_of(METRO, chosen[METRO]) if one.label == METRO]
     flat = {one.step_budget: one for one in lines_of(FLAT_BEST, chosen[FLAT_BEST])}
     given = [cell.step_budget for cell in chosen[FLAT_BEST]]
 
-    def met(line: Line) -> tuple[int, int]:
+    def met(line: MethodResult) -> tuple[int, int]:
         return sum(line.step_budget <= each for each in given), line.step_budget
 
     for line in sorted(metro, key=met, reverse=True):
@@ -73,7 +75,7 @@ def _compared(cells: Sequence[Cell]) -> tuple[Line | None, Difference | None]:
     return (metro[-1] if metro else None), None
 
 
-def _note(task: Task, metro: Line, pair: Difference | None) -> str:
+def _note(task: Task, metro: MethodResult, pair: Difference | None) -> str:
     low, high = (f"{100 * end:.0f}" for end in metro.interval)
     told = (
         f"[{low}, {high}], T = {metro.step_budget}, n = {metro.num_runs}; "
@@ -88,7 +90,7 @@ def _note(task: Task, metro: Line, pair: Difference | None) -> str:
     )
 
 
-def _overhead(tasks: Mapping[Task, Sequence[Cell]]) -> list[Figure]:
+def _overhead(tasks: Mapping[Task, Sequence[ConfigResult]]) -> list[Figure]:
     shares = [
         share
         for cells in tasks.values()

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from metro.analysis.episode_results import load_rows
+from metro.analysis.episode_results import load_records
 from metro.errors import BenchmarkError
 
 Rows = Sequence[Mapping[str, Any]]
@@ -16,7 +16,7 @@ PREFACE, STUDIES, PICTURES, CAPTIONS = (
 
 
 @dataclass(frozen=True)
-class Shown:
+class ReportPicture:
     """A storyboard or a film.
 
     Attributes:
@@ -33,7 +33,7 @@ class Shown:
 
 
 @dataclass(frozen=True)
-class Material:
+class ReportInputs:
     """What a report tells.
 
     Attributes:
@@ -45,11 +45,11 @@ class Material:
 
     rows: Rows
     study_rows: Mapping[str, Rows] = field(default_factory=dict)
-    pictures: tuple[Shown, ...] = ()
+    pictures: tuple[ReportPicture, ...] = ()
     preface: str = ""
 
 
-def gather(paths: Iterable[Path]) -> Material:
+def gather(paths: Iterable[Path]) -> ReportInputs:
     """Return the material at ``paths``: files of rows, or folders.
 
     A folder has rows (``*.jsonl``), and may have rows of studies
@@ -60,7 +60,7 @@ def gather(paths: Iterable[Path]) -> Material:
     """
     files: list[Path] = []
     studies: dict[str, Rows] = {}
-    pictures: list[Shown] = []
+    pictures: list[ReportPicture] = []
     prefaces: list[str] = []
     for path in paths:
         if not path.is_dir():
@@ -74,14 +74,16 @@ def gather(paths: Iterable[Path]) -> Material:
             )
         files += found
         for file in sorted((path / STUDIES).glob("*.jsonl")):
-            studies[file.stem] = [*studies.get(file.stem, []), *load_rows([file])]
+            studies[file.stem] = [*studies.get(file.stem, []), *load_records([file])]
         pictures += _pictures(path / PICTURES)
         if (path / PREFACE).exists():
             prefaces.append((path / PREFACE).read_text())
-    return Material(load_rows(files), studies, tuple(pictures), "\n".join(prefaces))
+    return ReportInputs(
+        load_records(files), studies, tuple(pictures), "\n".join(prefaces)
+    )
 
 
-def _pictures(folder: Path) -> list[Shown]:
+def _pictures(folder: Path) -> list[ReportPicture]:
     """Return the pictures of a folder in the order of their captions."""
     files = {
         file.name for file in folder.glob("*.*") if file.suffix in (".png", ".gif")
@@ -91,7 +93,9 @@ def _pictures(folder: Path) -> list[Shown]:
         what = "has no caption" if name in files else "has a caption, but is not there"
         raise BenchmarkError(f"{folder / name} {what}. Mend {folder / CAPTIONS}.")
     return [
-        Shown(name, (folder / name).read_bytes(), entry["caption"], entry["command"])
+        ReportPicture(
+            name, (folder / name).read_bytes(), entry["caption"], entry["command"]
+        )
         for name, entry in told.items()
     ]
 

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
-from metro.analysis.config_results import Cell
+from metro.analysis.config_results import ConfigResult
 from metro.analysis.episode_results import Task
 from metro.benchmark import benchmark_names
 from metro.report.document import Block, Table, Text
@@ -22,7 +22,7 @@ _COMPLETE = f"Nothing: every method has {FULL_RUNS} runs or more on every task."
 _HEADER = ("task", "not run", f"fewer than {FULL_RUNS} runs")
 
 
-def missing(tasks: Mapping[Task, Sequence[Cell]]) -> Block:
+def missing(tasks: Mapping[Task, Sequence[ConfigResult]]) -> Block:
     """Return a table of the tasks whose rows are not complete.
 
     The fullest cell of a method counts, over all query files of a distance; of several

@@ -6,15 +6,15 @@ from metro.analysis.comparison import (
     FLAT_BEST,
     FLAT_PAPER,
     METRO,
-    Line,
-    contenders,
+    MethodResult,
     difference,
     lines_of,
+    methods_of,
 )
-from metro.analysis.config_results import Cell, fullest
+from metro.analysis.config_results import ConfigResult, best_covered
 from metro.analysis.episode_results import Task
 from metro.analysis.formatting import NOT_RUN
-from metro.analysis.paper import PaperCell
+from metro.analysis.paper import PaperResult
 from metro.planners.method_names import HIERARCHICAL_METHODS
 from metro.report.document import Table
 from metro.report.tables import paper_figure
@@ -33,7 +33,9 @@ _HEADER = (
 )
 
 
-def overview(tasks: Mapping[Task, Sequence[Cell]], paper: Sequence[PaperCell]) -> Table:
+def overview(
+    tasks: Mapping[Task, Sequence[ConfigResult]], paper: Sequence[PaperResult]
+) -> Table:
     """Return success within 2 d, and metro's lead on the runs that both have."""
     rows = tuple(_row(task, cells, paper) for task, cells in tasks.items())
     runs = [row for cells in tasks.values() for cell in cells for row in cell.outcomes]
@@ -51,9 +53,9 @@ def overview(tasks: Mapping[Task, Sequence[Cell]], paper: Sequence[PaperCell]) -
 
 
 def _row(
-    task: Task, cells: Sequence[Cell], paper: Sequence[PaperCell]
+    task: Task, cells: Sequence[ConfigResult], paper: Sequence[PaperResult]
 ) -> tuple[str, ...]:
-    chosen = contenders(cells)
+    chosen = methods_of(cells)
     lines = [line for label, some in chosen.items() for line in lines_of(label, some)]
     short = 2 * task.goal_distance
     metro, plain, flat = (
@@ -70,7 +72,9 @@ def _row(
     )
 
 
-def _best_hierarchical(lines: Sequence[Line], step_budget: int) -> Line | None:
+def _best_hierarchical(
+    lines: Sequence[MethodResult], step_budget: int
+) -> MethodResult | None:
     """Return the best of the baselines as their authors run them, of most runs."""
     found = [
         line
@@ -80,7 +84,9 @@ def _best_hierarchical(lines: Sequence[Line], step_budget: int) -> Line | None:
     return max(found, key=lambda line: (line.num_runs, line.success), default=None)
 
 
-def _find(lines: Sequence[Line], label: str, step_budget: int) -> Line | None:
+def _find(
+    lines: Sequence[MethodResult], label: str, step_budget: int
+) -> MethodResult | None:
     found = [
         line
         for line in lines
@@ -89,23 +95,25 @@ def _find(lines: Sequence[Line], label: str, step_budget: int) -> Line | None:
     return found[0] if found else None
 
 
-def _figure(line: Line | None) -> str:
+def _figure(line: MethodResult | None) -> str:
     if line is None:
         return NOT_RUN
     low, high = (f"{100 * end:.0f}" for end in line.interval)
     return f"{100 * line.success:.1f} [{low}, {high}], n = {line.num_runs}"
 
 
-def _tried(line: Line | None, cells: Sequence[Cell]) -> str:
+def _tried(line: MethodResult | None, cells: Sequence[ConfigResult]) -> str:
     """Return which h won, and of which it is the best."""
     if line is None:
         return ""
-    able = fullest([cell for cell in cells if cell.step_budget >= line.step_budget])
+    able = best_covered(
+        [cell for cell in cells if cell.step_budget >= line.step_budget]
+    )
     blocks = ", ".join(map(str, sorted({cell.plan_blocks for cell in able})))
     return f", h = {line.cell.plan_blocks} of {blocks}"
 
 
-def _gain(metro: Line | None, other: Line | None) -> str:
+def _gain(metro: MethodResult | None, other: MethodResult | None) -> str:
     pair = difference(metro, other) if metro and other else None
     if pair is None:
         return NOT_RUN

@@ -12,13 +12,13 @@ from metro.analysis.comparison import (
     FLAT_PAPER,
     METRO,
     ORDER,
-    Line,
+    MethodResult,
     budgets_of,
-    contenders,
     lines_of,
     longest,
+    methods_of,
 )
-from metro.analysis.config_results import WITHOUT_PLANS, Cell, front
+from metro.analysis.config_results import WITHOUT_PLANS, ConfigResult, front
 from metro.analysis.statistics import wilson
 from metro.errors import MissingExtra
 
@@ -36,11 +36,11 @@ _PLACES = (
 """A method looks the same in every plot."""
 
 
-def draw_curves(cells: Sequence[Cell]) -> bytes:
+def draw_curves(cells: Sequence[ConfigResult]) -> bytes:
     """Return success within T of each method's best cell, with Wilson's bands."""
     task = cells[0].task
     figure, axes = _axes(_title(cells))
-    for label, some in contenders(cells).items():
+    for label, some in methods_of(cells).items():
         lines = lines_of(label, some)
         if lines:
             _curve(axes, longest(lines), _look(label))
@@ -62,10 +62,10 @@ def draw_curves(cells: Sequence[Cell]) -> bytes:
     return _png(figure, axes)
 
 
-def draw_fronts(cells: Sequence[Cell]) -> bytes:
+def draw_fronts(cells: Sequence[ConfigResult]) -> bytes:
     """Return success against seconds of planning: the (h, H, T) fronts of planners."""
     figure, axes = _axes(_title(cells))
-    for label, some in contenders(cells).items():
+    for label, some in methods_of(cells).items():
         points = [] if label in WITHOUT_PLANS else front(some)
         seconds = [point.seconds for point in points]
         success = [100 * point.success for point in points]
@@ -99,7 +99,7 @@ def _look(label: str) -> dict[str, str]:
     }
 
 
-def _curve(axes: Any, line: Line, look: dict[str, str]) -> None:
+def _curve(axes: Any, line: MethodResult, look: dict[str, str]) -> None:
     cell = line.cell
     curve = cell.curve[: line.step_budget + 1]
     bands = [wilson(round(rate * line.num_runs), line.num_runs) for rate in curve]
@@ -112,7 +112,7 @@ def _curve(axes: Any, line: Line, look: dict[str, str]) -> None:
     band.set_facecolor(look["color"])
 
 
-def _title(cells: Sequence[Cell]) -> str:
+def _title(cells: Sequence[ConfigResult]) -> str:
     task = cells[0].task
     return f"{task.model}, d = {task.goal_distance}, {task.recordings}"
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from metro.evaluation.records import read_rows
+from metro.evaluation.records import read_records
 from metro.report.document import Block
 
 Row = Mapping[str, Any]
@@ -50,4 +50,4 @@ def files_of(study: Study, results: Path) -> list[Path]:
 
 def count_rows(study: Study, results: Path) -> int:
     """Return how many rows a folder of results has for a study."""
-    return sum(len(read_rows(file)) for file in files_of(study, results))
+    return sum(len(read_records(file)) for file in files_of(study, results))

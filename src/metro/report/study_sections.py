@@ -5,14 +5,14 @@ from dataclasses import replace
 from typing import Any
 
 from metro.report.document import Block, Command, Heading, Picture, Text
-from metro.report.inputs import Material
+from metro.report.inputs import ReportInputs
 from metro.report.study import Section, Study
 
 _LEVEL = 3
 _NONE = "No study is known to this version."
 
 
-def study_part(material: Material, studies: Sequence[Study]) -> Section:
+def study_part(material: ReportInputs, studies: Sequence[Study]) -> Section:
     """Return the studies' part of the page; one that was not run says how to."""
     page: list[Block] = [Heading("Studies")]
     pictures: dict[str, bytes] = {}
@@ -36,7 +36,7 @@ def study_part(material: Material, studies: Sequence[Study]) -> Section:
     return Section(tuple(page), pictures)
 
 
-def _rows(study: Study, material: Material) -> Sequence[Any]:
+def _rows(study: Study, material: ReportInputs) -> Sequence[Any]:
     if study.reads_evaluation:
         return material.rows
     return material.study_rows.get(study.name, [])

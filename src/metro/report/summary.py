@@ -4,14 +4,14 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from metro.analysis.comparison import (
-    Line,
+    MethodResult,
     by_task,
-    contenders,
     lines_of,
+    methods_of,
     paper_of,
 )
 from metro.analysis.grouping import make_cells
-from metro.analysis.paper import PaperCell, load_paper_cells
+from metro.analysis.paper import PaperResult, load_paper_cells
 
 
 def headline_rows(rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
@@ -20,12 +20,12 @@ def headline_rows(rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
     return [
         _plain(line, paper)
         for cells in by_task(make_cells(rows)).values()
-        for label, some in contenders(cells).items()
+        for label, some in methods_of(cells).items()
         for line in lines_of(label, some)
     ]
 
 
-def _plain(line: Line, paper: Sequence[PaperCell]) -> dict[str, Any]:
+def _plain(line: MethodResult, paper: Sequence[PaperResult]) -> dict[str, Any]:
     task, cell = line.cell.task, line.cell
     mean, std = line.over_seeds
     return {

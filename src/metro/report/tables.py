@@ -7,28 +7,28 @@ import numpy as np
 from metro.analysis.comparison import (
     FLAT_BEST,
     METRO,
-    Line,
+    MethodResult,
     budgets_of,
-    contenders,
     differences,
     lines_of,
     longest,
+    methods_of,
     paper_of,
 )
-from metro.analysis.config_results import Cell, front
+from metro.analysis.config_results import ConfigResult, front
 from metro.analysis.episode_results import PHASES, PLANNING, UNKNOWN, Task
 from metro.analysis.formatting import NOT_RUN, NOTHING, paper_percent, percent
-from metro.analysis.paper import PaperCell
+from metro.analysis.paper import PaperResult
 from metro.analysis.statistics import arrival_ratio, wilson
 from metro.report.document import Table
 
 _UNTAGGED = "untagged"
 
 
-def headline(cells: Sequence[Cell], paper: Sequence[PaperCell]) -> Table:
+def headline(cells: Sequence[ConfigResult], paper: Sequence[PaperResult]) -> Table:
     """Return each method's success within T, with the paper's figure beside it."""
     rows, task = [], cells[0].task
-    for label, some in contenders(cells).items():
+    for label, some in methods_of(cells).items():
         lines = lines_of(label, some)
         rows += [_headline_row(line, paper) for line in lines]
         if not lines:
@@ -42,7 +42,7 @@ def headline(cells: Sequence[Cell], paper: Sequence[PaperCell]) -> Table:
     return Table((*header, "runs", "paper"), tuple(rows), source_of(cells))
 
 
-def paired(cells: Sequence[Cell]) -> Table | None:
+def paired(cells: Sequence[ConfigResult]) -> Table | None:
     """Return metro against the others on the same queries and seeds; None: no pair."""
     rows = tuple(
         (
@@ -60,7 +60,7 @@ def paired(cells: Sequence[Cell]) -> Table | None:
     return Table(header, rows, source_of(cells)) if rows else None
 
 
-def arrivals(cells: Sequence[Cell], paper: Sequence[PaperCell]) -> Table:
+def arrivals(cells: Sequence[ConfigResult], paper: Sequence[PaperResult]) -> Table:
     """Return how soon each method arrives, and which sub-goals it headed for."""
     rows = []
     for line in _longest(cells):
@@ -80,14 +80,14 @@ def arrivals(cells: Sequence[Cell], paper: Sequence[PaperCell]) -> Table:
     return Table(header, tuple(rows), source_of(cells))
 
 
-def arrival_of(line: Line) -> float | None:
+def arrival_of(line: MethodResult) -> float | None:
     """Return the arrival ratio of a method within T, starts already solved left out."""
     cell = line.cell
     counted = ~cell.is_presolved & cell.solved(line.step_budget)
     return arrival_ratio(cell.frames[counted], cell.demonstration[counted])
 
 
-def times(cells: Sequence[Cell]) -> Table:
+def times(cells: Sequence[ConfigResult]) -> Table:
     """Return seconds of an episode by phase, and the macro planner's share."""
     rows = []
     for line in _longest(cells):
@@ -122,9 +122,9 @@ def times(cells: Sequence[Cell]) -> Table:
     )
 
 
-def fronts(cells: Sequence[Cell]) -> Table:
+def fronts(cells: Sequence[ConfigResult]) -> Table:
     """Return the (h, H, T) of metro and flat that nobody beats in both."""
-    rows, chosen = [], contenders(cells)
+    rows, chosen = [], methods_of(cells)
     for label in (METRO, FLAT_BEST):
         for point in front(chosen[label]):
             setting = _setting(point.cell)
@@ -135,7 +135,7 @@ def fronts(cells: Sequence[Cell]) -> Table:
     return Table(header, tuple(rows), source_of(cells))
 
 
-def by_tag(cells: Sequence[Cell]) -> Table | None:
+def by_tag(cells: Sequence[ConfigResult]) -> Table | None:
     """Return the success of each kind of query; None: no row has a tag."""
     found = [row.tags for cell in cells for row in cell.outcomes]
     tags = sorted({tag for some in found for tag in some})
@@ -151,7 +151,7 @@ def by_tag(cells: Sequence[Cell]) -> Table | None:
     )
 
 
-def source_of(cells: Iterable[Cell]) -> str:
+def source_of(cells: Iterable[ConfigResult]) -> str:
     """Return what a figure is worth little without: n, seeds, queries, commit."""
     rows = [row for cell in cells for row in cell.outcomes]
     task = rows[0].task
@@ -168,7 +168,7 @@ def source_of(cells: Iterable[Cell]) -> str:
 
 
 def paper_figure(
-    task: Task, label: str, step_budget: int, paper: Sequence[PaperCell]
+    task: Task, label: str, step_budget: int, paper: Sequence[PaperResult]
 ) -> str:
     """Return the paper's figures at this d, with their T if it is not ours."""
     found = paper_of(task, label, step_budget, paper)
@@ -180,7 +180,7 @@ def paper_figure(
     return "; ".join(shown) or NOTHING
 
 
-def _headline_row(line: Line, paper: Sequence[PaperCell]) -> tuple[str, ...]:
+def _headline_row(line: MethodResult, paper: Sequence[PaperResult]) -> tuple[str, ...]:
     low, high = line.interval
     left = line.without_presolved
     return (
@@ -196,19 +196,19 @@ def _headline_row(line: Line, paper: Sequence[PaperCell]) -> tuple[str, ...]:
     )
 
 
-def _longest(cells: Sequence[Cell]) -> list[Line]:
+def _longest(cells: Sequence[ConfigResult]) -> list[MethodResult]:
     """Return each method at the longest budget it is compared at."""
-    found = [lines_of(label, some) for label, some in contenders(cells).items()]
+    found = [lines_of(label, some) for label, some in methods_of(cells).items()]
     return [longest(lines) for lines in found if lines]
 
 
-def _setting(cell: Cell) -> tuple[str, str]:
+def _setting(cell: ConfigResult) -> tuple[str, str]:
     blocks, budget = (NOTHING if part is None else str(part) for part in cell.setting)
     macro = "" if cell.macro_steps is None else f", h_h = {cell.macro_steps}"
     return blocks + macro, budget
 
 
-def _kinds(cell: Cell) -> str:
+def _kinds(cell: ConfigResult) -> str:
     total = cell.kinds.total()
     counted = sorted(cell.kinds.items(), key=lambda item: (-item[1], item[0]))
     return ", ".join(f"{kind} {n / total:.0%}" for kind, n in counted) or NOTHING

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 
-from metro.types import Rows
+from metro.types import LatentArray
 
 _EVERY_SECONDS = 10.0
 
@@ -29,7 +29,7 @@ class LatentParts:
         if directory.exists() and (not note.exists() or note.read_text() != self._key):
             shutil.rmtree(directory)
         self._written = [np.load(file) for file in sorted(directory.glob("part-*.npy"))]
-        self._waiting: list[Rows] = []
+        self._waiting: list[LatentArray] = []
         self.num_rows = sum(len(part) for part in self._written)
         self._last = time.monotonic()
 
@@ -39,14 +39,14 @@ class LatentParts:
     def __exit__(self, *_: object) -> None:
         self._flush()
 
-    def add(self, z: Rows) -> None:
+    def add(self, z: LatentArray) -> None:
         """Take the latents of the next episode; write those that wait if it is time."""
         self._waiting.append(z)
         self.num_rows += len(z)
         if time.monotonic() - self._last > _EVERY_SECONDS:
             self._flush()
 
-    def rows(self) -> Rows:
+    def rows(self) -> LatentArray:
         """Return all latents, ``[N, D]``."""
         return np.concatenate([*self._written, *self._waiting])
 

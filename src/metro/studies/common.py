@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, TypeVar
 
-from metro.analysis.comparison import Difference, Line, difference
-from metro.analysis.config_results import Cell
+from metro.analysis.comparison import Difference, MethodResult, difference
+from metro.analysis.config_results import ConfigResult
 from metro.analysis.episode_results import UNKNOWN
 from metro.analysis.formatting import percent
 from metro.benchmark import PAPER_FILE, benchmarks_folder
@@ -21,11 +21,11 @@ NONE = "-"
 
 
 @dataclass(frozen=True)
-class Pair:
+class PairedResults:
     """Two cells cut down to the queries and seeds that both have."""
 
-    first: Line
-    second: Line
+    first: MethodResult
+    second: MethodResult
     difference: Difference
 
     @property
@@ -46,7 +46,9 @@ class Pair:
 PAIR_HEADER = ("points", "95 %", "p", "pairs")
 
 
-def pair_up(first: Cell, second: Cell, step_budget: int | None = None) -> Pair | None:
+def pair_up(
+    first: ConfigResult, second: ConfigResult, step_budget: int | None = None
+) -> PairedResults | None:
     """Return both cells on what they have in common; None: no common run.
 
     Within T, or the longest T that both had.
@@ -56,15 +58,16 @@ def pair_up(first: Cell, second: Cell, step_budget: int | None = None) -> Pair |
         return None
     budget = step_budget or min(first.step_budget, second.step_budget)
     one, other = (
-        Line(cell.method, _keep(cell, common), budget) for cell in (first, second)
+        MethodResult(cell.method, _keep(cell, common), budget)
+        for cell in (first, second)
     )
     told = difference(one, other)
     if told is None:
         raise AssertionError("runs in common, and none in common")
-    return Pair(one, other, told)
+    return PairedResults(one, other, told)
 
 
-def notes_of(cells: Iterable[Cell]) -> list[Block]:
+def notes_of(cells: Iterable[ConfigResult]) -> list[Block]:
     """Return what a reader has to know about the rows of cells."""
     notes = (
         f"Note: {cell.task.benchmark}, {cell.task.model}, d = "
@@ -129,10 +132,10 @@ def _commit(row: Row) -> str:
     return commit[:9] + ("+" if commit.endswith("+") else "")
 
 
-def _runs(cell: Cell) -> set[Any]:
+def _runs(cell: ConfigResult) -> set[Any]:
     return {(row.query, row.seed) for row in cell.outcomes}
 
 
-def _keep(cell: Cell, runs: set[Any]) -> Cell:
+def _keep(cell: ConfigResult, runs: set[Any]) -> ConfigResult:
     kept = tuple(row for row in cell.outcomes if (row.query, row.seed) in runs)
     return replace(cell, outcomes=kept)

@@ -2,19 +2,19 @@
 
 from collections.abc import Iterable, Sequence
 
-from metro.analysis.comparison import METRO, Line, by_task, paper_of
-from metro.analysis.config_results import Cell, best_cell
+from metro.analysis.comparison import METRO, MethodResult, by_task, paper_of
+from metro.analysis.config_results import ConfigResult, best_cell
 from metro.analysis.episode_results import Task
 from metro.analysis.formatting import NOT_RUN, paper_percent
 from metro.analysis.grouping import make_cells
-from metro.analysis.paper import PaperCell, load_paper_cells
+from metro.analysis.paper import PaperResult, load_paper_cells
 from metro.report.document import Block, Table, Text
 from metro.report.study import Row, Section, Study
 from metro.report.tables import arrival_of, paper_figure
 from metro.studies.common import (
     NONE,
     PAIR_HEADER,
-    Pair,
+    PairedResults,
     commits_of,
     notes_of,
     pair_up,
@@ -34,8 +34,8 @@ _ARRIVAL = (
 
 
 def find_pairs(
-    cells: Sequence[Cell], method: str, paper: Sequence[PaperCell]
-) -> list[Pair]:
+    cells: Sequence[ConfigResult], method: str, paper: Sequence[PaperResult]
+) -> list[PairedResults]:
     """Return metro beside every cell of a method, on the same task and h.
 
     Within the longest T that both had, and within the paper's if that is shorter.
@@ -56,7 +56,9 @@ def find_pairs(
     return found
 
 
-def _budgets(cell: Cell, longest: int, paper: Sequence[PaperCell]) -> list[int]:
+def _budgets(
+    cell: ConfigResult, longest: int, paper: Sequence[PaperResult]
+) -> list[int]:
     told = paper_of(cell.task, cell.method, longest, paper)
     return sorted({longest, *(min(one.step_budget, longest) for one in told)})
 
@@ -94,7 +96,7 @@ def _blocks(
 
 
 def _line(
-    pair: Pair, method: str, paper: Sequence[PaperCell], with_arrivals: bool
+    pair: PairedResults, method: str, paper: Sequence[PaperResult], with_arrivals: bool
 ) -> tuple[str, ...]:
     first, second = _both(pair)
     task, budget = first.cell.task, first.step_budget
@@ -119,7 +121,7 @@ def _line(
 
 
 def _missing(
-    cell: PaperCell, paper: Sequence[PaperCell], with_arrivals: bool
+    cell: PaperResult, paper: Sequence[PaperResult], with_arrivals: bool
 ) -> tuple[str, ...]:
     """Return the line of a cell of the paper that we have nothing for."""
     place = (cell.benchmark, cell.family, cell.goal_distance, cell.step_budget)
@@ -146,7 +148,7 @@ def _missing(
     )
 
 
-def _is_like(cell: Cell, other: Cell) -> bool:
+def _is_like(cell: ConfigResult, other: ConfigResult) -> bool:
     """Return whether a cell is metro's with the same h, and H if the other has one."""
     if cell.method != METRO or cell.plan_blocks != other.plan_blocks:
         return False
@@ -154,7 +156,7 @@ def _is_like(cell: Cell, other: Cell) -> bool:
     return other.graph is None or graph == (other.waypoint_budget, other.graph)
 
 
-def _both(pair: Pair) -> tuple[Line, Line]:
+def _both(pair: PairedResults) -> tuple[MethodResult, MethodResult]:
     return pair.first, pair.second
 
 

@@ -4,12 +4,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from metro.analysis.paper import PaperCell, load_paper_cells
+from metro.analysis.paper import PaperResult, load_paper_cells
 from metro.benchmark import Benchmark, benchmarks_folder, load_benchmark
 from metro.data.corpus import Corpus, open_corpus
 from metro.errors import BenchmarkError
-from metro.evaluation.context import BenchSource
-from metro.evaluation.grid import run_campaign
+from metro.evaluation.context import EvalConfig
+from metro.evaluation.grid import evaluate_grid
 from metro.evaluation.prepare import prepare_graph, prepare_queries
 from metro.evaluation.queries import QuerySet, load_queries
 from metro.evaluation.records import Setting
@@ -36,7 +36,7 @@ class Rerun:
         workers: Processes.
     """
 
-    source: BenchSource
+    source: EvalConfig
     folder: Path
     goal_distances: Sequence[int] = (25, 50, 75)
     planner_seeds: Sequence[int] = (7, 8, 9)
@@ -50,7 +50,7 @@ class Rerun:
         return self.folder / "rows.jsonl"
 
 
-def rerun(asked: Rerun, bar: ProgressBar) -> list[PaperCell]:
+def rerun(asked: Rerun, bar: ProgressBar) -> list[PaperResult]:
     """Encode, build the graph, and plan every cell of the paper; return the cells.
 
     What is in the folder already is not made again.
@@ -102,7 +102,7 @@ def rerun(asked: Rerun, bar: ProgressBar) -> list[PaperCell]:
     source = asked.source.with_graph(graph)
     for distance, found in queries.items():
         with bar(f"d = {distance}, {len(chosen[distance])} runs") as progress:
-            run_campaign(
+            evaluate_grid(
                 source,
                 chosen[distance],
                 found,
@@ -114,7 +114,9 @@ def rerun(asked: Rerun, bar: ProgressBar) -> list[PaperCell]:
     return cells
 
 
-def _settings(cells: Iterable[PaperCell], distance: int, asked: Rerun) -> list[Setting]:
+def _settings(
+    cells: Iterable[PaperResult], distance: int, asked: Rerun
+) -> list[Setting]:
     """Return a setting for each (method, h, H) and seed, at its longest T.
 
     Smaller budgets are read off the same run. Cells whose h the paper does not tell

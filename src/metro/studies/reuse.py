@@ -4,20 +4,20 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from metro.evaluation.context import BenchSource
+from metro.evaluation.context import EvalConfig
 from metro.evaluation.queries import QuerySet
 from metro.evaluation.records import (
     Setting,
-    append_rows,
-    key_of,
-    read_rows,
+    append_records,
+    read_records,
+    run_key,
     to_json,
 )
 from metro.evaluation.run import describe
 
 
 def adopt_rows(
-    source: BenchSource,
+    source: EvalConfig,
     settings: Sequence[Setting],
     queries: QuerySet,
     known: Sequence[dict[str, Any]],
@@ -35,21 +35,21 @@ def adopt_rows(
         known: Rows of ``metro evaluate``.
         path: The study's rows (.jsonl).
     """
-    answers = {key_of(row): row for row in known}
+    answers = {run_key(row): row for row in known}
     if not answers:
         return 0
-    done = {key_of(row) for row in read_rows(path)}
-    with source.open() as bench:
-        told = {setting: describe(bench, queries, setting) for setting in settings}
+    done = {run_key(row) for row in read_records(path)}
+    with source.open() as context:
+        told = {setting: describe(context, queries, setting) for setting in settings}
         keys = [
-            key_of(told[setting] | to_json(setting, query))
+            run_key(told[setting] | to_json(setting, query))
             for setting in settings
             for query in queries
         ]
         taken = [
-            answers[key] | bench.remarks()
+            answers[key] | context.remarks()
             for key in keys
             if key in answers and key not in done
         ]
-    append_rows(taken, path)
+    append_records(taken, path)
     return len(taken)

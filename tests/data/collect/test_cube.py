@@ -15,8 +15,8 @@ from metro.data.collect.cube import (
     global_random,
 )
 from metro.data.collect.cube_primitives import (
-    Errand,
-    Leg,
+    Motion,
+    Primitive,
     Wander,
     grasp_errand,
     push_errand,
@@ -30,20 +30,20 @@ def play(world, collector, episode, steps=60):
     rng = np.random.default_rng([0, episode])
     world.reset(int(rng.integers(2**31)))
     collector.begin(world, rng)
-    places, actions = [world.observe()["privileged_block_0_pos"]], []
+    places, actions = [world.get_state()["privileged_block_0_pos"]], []
     for _ in range(steps):
         actions.append(collector.act(world, rng))
         world.step(actions[-1])
-        places.append(world.observe()["privileged_block_0_pos"])
+        places.append(world.get_state()["privileged_block_0_pos"])
     return np.array(places), np.array(actions)
 
 
 def run(world, errand, rng):
     """Return the cube's places until an errand is over, ``[T, 3]``."""
-    places = [world.observe()["privileged_block_0_pos"]]
+    places = [world.get_state()["privileged_block_0_pos"]]
     while not errand.is_over:
         world.step(np.clip(errand.act(world.sense(), rng), -1, 1))
-        places.append(world.observe()["privileged_block_0_pos"])
+        places.append(world.get_state()["privileged_block_0_pos"])
     return np.array(places)
 
 
@@ -171,8 +171,11 @@ def test_an_errand_ends_on_time():
         "proprio/effector_pos": np.zeros(3),
         "proprio/effector_yaw": np.zeros(1),
     }
-    legs = [Leg(np.ones(3), gripper=1.0, steps=3), Leg(np.zeros(3), -1.0, steps=9)]
-    errand = Errand(legs, yaw=0.0, speed=0.5, noise=0.0)
+    legs = [
+        Motion(np.ones(3), gripper=1.0, steps=3),
+        Motion(np.zeros(3), -1.0, steps=9),
+    ]
+    errand = Primitive(legs, yaw=0.0, speed=0.5, noise=0.0)
     actions = []
     while not errand.is_over:
         actions.append(errand.act(senses, np.random.default_rng(0)))

@@ -21,11 +21,11 @@ def play(world, collector, episode, steps=100):
     rng = np.random.default_rng([0, episode])
     world.reset(int(rng.integers(2**31)))
     collector.begin(world, rng)
-    states, actions = [world.observe()["state"]], []
+    states, actions = [world.get_state()["state"]], []
     for _ in range(steps):
         actions.append(collector.act(world, rng))
         world.step(actions[-1])
-        states.append(world.observe()["state"])
+        states.append(world.get_state()["state"])
     return np.array(states), np.array(actions)
 
 
@@ -139,7 +139,7 @@ def test_a_replay_without_noise_is_the_demonstration(world, monkeypatch):
     demonstrator, states = pusht.CalmPusher(), []
     demonstrator.begin(world, rng)
     for _ in range(100):
-        states.append(world.observe()["state"])
+        states.append(world.get_state()["state"])
         world.step(demonstrator.act(world, rng))
     assert np.allclose(states, one[:100], atol=0.5)
 

@@ -19,8 +19,8 @@ from metro.data.collect import record as module
 from metro.data.collect import workers
 from metro.data.collect.episode import load_episode, record_episode
 from metro.data.collect.record import record
-from metro.data.collect.spec import Plan
-from metro.envs import open_world
+from metro.data.collect.spec import RecordingSpec
+from metro.envs import open_env
 from metro.envs.cpu_determinism import (
     common_arithmetic,
     for_children,
@@ -102,13 +102,15 @@ def test_the_layout_is_that_of_released_files(corpus):
 
 def test_rows_replay(corpus, tworoom):
     """Restoring a row and repeating its actions gives the next rows and frames."""
-    world = open_world(tworoom, image_size=32)
+    world = open_env(tworoom, image_size=32)
     with h5py.File(corpus) as file:
         world.reset(99)
-        world.restore({"proprio": file["proprio"][0]})
+        world.set_state({"proprio": file["proprio"][0]})
         for row in range(int(file["ep_len"][0])):
-            np.testing.assert_array_equal(world.draw(), file["pixels"][row])
-            np.testing.assert_array_equal(world.observe()["state"], file["state"][row])
+            np.testing.assert_array_equal(world.render(), file["pixels"][row])
+            np.testing.assert_array_equal(
+                world.get_state()["state"], file["state"][row]
+            )
             world.step(np.nan_to_num(file["action"][row]))
 
 
@@ -124,8 +126,8 @@ def test_two_workers_write_the_same_bytes(corpus, tworoom, tmp_path):
 
 def test_an_episode_does_not_depend_on_those_before(tworoom, tmp_path):
     """Recorded alone it equals itself after three others."""
-    plan = Plan(tworoom, 5, 0, "crossing", 32, "stock", 12)
-    fresh, used = (open_world(tworoom, image_size=32) for _ in range(2))
+    plan = RecordingSpec(tworoom, 5, 0, "crossing", 32, "stock", 12)
+    fresh, used = (open_env(tworoom, image_size=32) for _ in range(2))
     for number in (0, 3, 1):
         record_episode(plan, used, number)
     alone, after = record_episode(plan, fresh, 4), record_episode(plan, used, 4)
@@ -172,8 +174,8 @@ def test_ctrl_c_ends_the_workers_and_keeps_what_is_finished(corpus, tworoom, tmp
     kept = sorted(tmp_path.glob(".tworoom.h5.partial/episode-*.npz"))
     assert len(kept) >= 3
     number = int(kept[0].stem.split("-")[1])
-    plan = Plan(tworoom, 5000, 0, "crossing", 32, "stock", 12)
-    again = record_episode(plan, open_world(tworoom, image_size=32), number)
+    plan = RecordingSpec(tworoom, 5000, 0, "crossing", 32, "stock", 12)
+    again = record_episode(plan, open_env(tworoom, image_size=32), number)
     assert load_episode(kept[0]).pictures == again.pictures
 
 

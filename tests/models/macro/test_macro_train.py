@@ -15,14 +15,14 @@ from metro.cli import app
 from metro.data.collect.record import record
 from metro.data.corpus import open_corpus
 from metro.data.encode import encode_corpus
-from metro.envs import open_world
+from metro.envs import open_env
 from metro.errors import ModelError
 from metro.models.loading import load_model
 from metro.models.macro.macro_data import make_trajectories, require_latents_of
 from metro.models.macro.macro_weights import load_macro
 from metro.models.macro.offline_cost import MacroCost, measure_offline
 from metro.planners.cem import CEMSettings
-from metro.planners.closed_loop import Attempt, run_attempts
+from metro.planners.closed_loop import Rollout, run_rollouts
 from metro.planners.hierarchical.budgets import (
     METHODS,
     HierarchySettings,
@@ -158,24 +158,24 @@ def attempts_of(hierarchy, corpus, model, queries):
     made = []
     for episode, seed in queries:
         frames, first = corpus.frames(episode), int(corpus.offsets[episode])
-        world = open_world(
+        world = open_env(
             load_benchmark("tworoom"),
             image_size=model.image_size,
             rendering=model.rendering,
         )
         world.reset(0)
-        world.restore(corpus.row(first))
-        world.aim(corpus.row(first + 25))
+        world.set_state(corpus.row(first))
+        world.set_goal(corpus.row(first + 25))
         goal = model.encode(frames[25][None])[0]
         guide = hierarchy.guide(goal, seed=seed, episode=episode)
-        made.append(Attempt(world, frames[0], guide, world.is_solved()))
+        made.append(Rollout(world, frames[0], guide, world.is_solved()))
     return made
 
 
 def walk(hierarchy, corpus, model, queries):
     attempts = attempts_of(hierarchy, corpus, model, queries)
     actor = hierarchy.actor([seed for _, seed in queries])
-    run_attempts(attempts, actor, step_budget=20, record=True)
+    run_rollouts(attempts, actor, step_budget=20, record=True)
     for attempt in attempts:
         attempt.world.close()
     return attempts

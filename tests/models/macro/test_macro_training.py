@@ -17,7 +17,7 @@ from numpy.testing import assert_array_equal
 
 from metro.errors import ModelError
 from metro.models.macro import macro_training as training
-from metro.models.macro.macro_config import MacroRecipe, recipe_for
+from metro.models.macro.macro_config import MacroTrainConfig, recipe_for
 from metro.models.macro.macro_learner import MacroLearner
 from metro.models.macro.macro_metrics import rollout_errors
 from metro.models.macro.macro_training import split_windows, train_macro
@@ -114,15 +114,15 @@ def test_the_published_recipe():
     rates = [recipe.rate_at(step, 1000) for step in range(1000)]
     assert rates[9] == rates[10] == 5e-5
     assert rates[-1] < 1e-9
-    assert recipe_for("small", epochs=3) == MacroRecipe(epochs=3)
+    assert recipe_for("small", epochs=3) == MacroTrainConfig(epochs=3)
 
 
 @pytest.mark.parametrize(
     ("make", "message"),
     [
-        (lambda: MacroRecipe(epochs=0), "epochs must be at least 1, got 0."),
+        (lambda: MacroTrainConfig(epochs=0), "epochs must be at least 1, got 0."),
         (
-            lambda: MacroRecipe(split="clips"),
+            lambda: MacroTrainConfig(split="clips"),
             "split must be one of episodes, windows, got 'clips'.",
         ),
         (lambda: recipe_for("big"), "preset must be paper or small, got 'big'."),
@@ -205,7 +205,7 @@ def test_resumed_training_gives_the_same_bytes(source, model, tmp_path, dropout)
 def test_a_linear_system_is_learned(model, tmp_path):
     """A tiny macro model predicts far better than copying, one and two steps ahead."""
     source = make_trajectories(100)
-    recipe = MacroRecipe(epochs=6, batch_size=64, learning_rate=5e-3)
+    recipe = MacroTrainConfig(epochs=6, batch_size=64, learning_rate=5e-3)
     trained = run(source, model, tmp_path / "m.safetensors", recipe)
     assert trained.log[-1]["prediction"] < 0.2 * trained.log[-1]["copy"]
     _, held_out = split_episodes(100, recipe.held_out, recipe.seed)

@@ -19,8 +19,11 @@ from metro.planners.hierarchical.budgets import (
 )
 from metro.planners.hierarchical.hierarchy import macro_stream
 from metro.planners.hierarchical.macro_cem import BankCEM, LatentCEM, MacroPlan
-from metro.planners.hierarchical.macro_selectors import HierarchicalGuide, StagedGuide
-from metro.planners.hierarchical.receding import RecedingActor
+from metro.planners.hierarchical.macro_selectors import (
+    HierarchicalSelector,
+    StagedSelector,
+)
+from metro.planners.hierarchical.receding import RecedingPlanner
 
 SEARCH = MacroSearch(2, 64, 6, 8)
 START, GOAL = np.float32([0.5, -0.5]), np.float32([1.0, 2.0])
@@ -137,10 +140,10 @@ def test_queries_do_not_depend_on_each_other(with_bank):
         BankCEM(world, SEARCH, make_bank()) if with_bank else LatentCEM(world, SEARCH)
     )
     goals = [GOAL, -GOAL]
-    guides = [HierarchicalGuide(solver, goals[n], macro_stream(n)) for n in (0, 1)]
+    guides = [HierarchicalSelector(solver, goals[n], macro_stream(n)) for n in (0, 1)]
     turns = [[guides[n](START, step)[0] for n in (0, 1)] for step in (0, 5)]
     for n in (1, 0):
-        alone = HierarchicalGuide(solver, goals[n], macro_stream(n))
+        alone = HierarchicalSelector(solver, goals[n], macro_stream(n))
         for step in (0, 5):
             assert_array_equal(alone(START, step)[0], turns[step // 5][n])
 
@@ -156,7 +159,7 @@ def test_macro_numbers_are_not_the_micro_ones():
 def test_sub_goals_are_searched_at_intervals():
     """The first predicted latent, kept until the interval is over."""
     solver = Fixed()
-    guide = HierarchicalGuide(solver, GOAL, make_stream(0), replan_interval=10)
+    guide = HierarchicalSelector(solver, GOAL, make_stream(0), replan_interval=10)
     told = [guide(START, step) for step in (0, 5, 10, 15, 25)]
     assert [word for _, word in told] == ["macro", "held", "macro", "held", "macro"]
     assert_array_equal(
@@ -169,7 +172,7 @@ def test_sub_goals_are_searched_at_intervals():
 def test_warm_starts_are_what_was_left(macro_steps):
     """The next search starts from all macro actions but the first."""
     solver = Fixed(macro_steps)
-    guide = HierarchicalGuide(solver, GOAL, make_stream(0), warm_start=True)
+    guide = HierarchicalSelector(solver, GOAL, make_stream(0), warm_start=True)
     guide(START, 0)
     guide(START, 5)
     assert solver.around[0] is None
@@ -183,7 +186,7 @@ def test_stages_switch_once(distance, switch):
     assert settings.stage_frames == switch
     assert settings.cuts == (switch,)
     solver = Fixed()
-    guide = StagedGuide(
+    guide = StagedSelector(
         solver, GOAL, make_stream(0), stage_frames=settings.stage_frames
     )
     for step in range(2 * distance):
@@ -292,15 +295,15 @@ class Recording(CEM):
         return plans
 
 
-def make_actor(**settings):
-    actor = RecedingActor(make_frozen(), CEMSettings(2), [3, 4], **settings)
+def make_micro_planner(**settings):
+    actor = RecedingPlanner(make_frozen(), CEMSettings(2), [3, 4], **settings)
     actor._cem = Recording()
     return actor
 
 
 def test_the_micro_level_starts_from_what_it_left():
     """One block is executed; the other is the next first mean, of its query alone."""
-    actor, z = make_actor(), np.zeros((2, 8))
+    actor, z = make_micro_planner(), np.zeros((2, 8))
     actions = actor.plan(z, z, [0, 1])
     assert_array_equal(actions, np.ones((2, 5, 2)))
     actor.plan(z[:1], z[:1], [1])
@@ -312,7 +315,7 @@ def test_the_micro_level_starts_from_what_it_left():
 
 def test_a_stage_cuts_the_block_and_forgets_the_plan():
     """Blocks of 5, 5, 3 frames until 13; then 5 each, from nothing at first."""
-    actor, z = make_actor(cuts=(13,)), np.zeros((2, 8))
+    actor, z = make_micro_planner(cuts=(13,)), np.zeros((2, 8))
     frames = [actor.plan(z, z, [0, 1]).shape[1] for _ in range(6)]
     assert frames == [5, 5, 3, 5, 5, 5]
     firsts = [around[0, 0, 0] for around in actor._cem.around]

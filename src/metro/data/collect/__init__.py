@@ -5,11 +5,11 @@ from importlib import import_module
 from typing import cast
 
 from metro.errors import BenchmarkError
-from metro.types import Collector
+from metro.types import CollectionPolicy
 
 
 @dataclass(frozen=True)
-class Recipe:
+class Variant:
     """Where the collector of a recipe is, and when its episodes end."""
 
     class_name: str
@@ -18,34 +18,34 @@ class Recipe:
     """Whether meeting the goal ends an episode before its steps are used up."""
 
 
-RECIPES = {
+VARIANTS = {
     "tworoom": {
-        "crossing": Recipe("Crossing", stops_at_goal=True),
-        "expert": Recipe("NoisyExpert", stops_at_goal=True),
+        "crossing": Variant("Crossing", stops_at_goal=True),
+        "expert": Variant("NoisyExpert", stops_at_goal=True),
     },
     "reacher": {
-        "random": Recipe("UniformTorques"),
-        "mixture": Recipe("TorqueMixture"),
+        "random": Variant("UniformTorques"),
+        "mixture": Variant("TorqueMixture"),
     },
     "pusht": {
-        "weak": Recipe("Weak"),
-        "pushes": Recipe("Pusher"),
-        "calm": Recipe("CalmPusher"),
-        "replayed": Recipe("NoisyReplay"),
+        "weak": Variant("Weak"),
+        "pushes": Variant("Pusher"),
+        "calm": Variant("CalmPusher"),
+        "replayed": Variant("NoisyReplay"),
     },
     "cube": {
-        "expert": Recipe("ScriptedExpert"),
-        "mixture": Recipe("OffExpertMixture"),
-        "planned": Recipe("PlannedExpert"),
-        "planned-mixture": Recipe("PlannedMixture"),
+        "expert": Variant("ScriptedExpert"),
+        "mixture": Variant("OffExpertMixture"),
+        "planned": Variant("PlannedExpert"),
+        "planned-mixture": Variant("PlannedMixture"),
     },
 }
 """By benchmark and name; the first of a benchmark is its default."""
 
 
-def find_recipe(benchmark_name: str, recipe: str) -> Recipe:
+def find_recipe(benchmark_name: str, recipe: str) -> Variant:
     """Return the recipe of that name."""
-    recipes = RECIPES.get(benchmark_name, {})
+    recipes = VARIANTS.get(benchmark_name, {})
     if recipe not in recipes:
         raise BenchmarkError(
             f"{benchmark_name} has no recipe {recipe!r}. It has "
@@ -54,8 +54,8 @@ def find_recipe(benchmark_name: str, recipe: str) -> Recipe:
     return recipes[recipe]
 
 
-def make_collector(benchmark_name: str, recipe: str) -> Collector:
+def make_collector(benchmark_name: str, recipe: str) -> CollectionPolicy:
     """Return a new collector, for one episode."""
     class_name = find_recipe(benchmark_name, recipe).class_name
     module = import_module(f"{__name__}.{benchmark_name}")
-    return cast(Collector, getattr(module, class_name)())
+    return cast(CollectionPolicy, getattr(module, class_name)())

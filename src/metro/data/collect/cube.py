@@ -16,7 +16,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metro.data.collect.cube_primitives import (
-    Errand,
+    Primitive,
     Wander,
     grasp_errand,
     push_errand,
@@ -107,7 +107,7 @@ class OffExpert:
 
     def begin(self, world: "Cube", rng: np.random.Generator) -> None:
         """Start empty-handed, or fetch the cube first, which is not recorded."""
-        self._errand: Errand | Wander | _Shaky | None = None
+        self._errand: Primitive | Wander | _Shaky | None = None
         if rng.random() < 1 / 3:
             _fetch(world, rng)
 
@@ -185,7 +185,7 @@ def global_random(rng: np.random.Generator) -> Iterator[None]:
 
 def _choose_errand(
     world: "Cube", senses: dict[str, Any], rng: np.random.Generator
-) -> "Errand | Wander | _Shaky":
+) -> "Primitive | Wander | _Shaky":
     kind = rng.choice(_ERRANDS, p=_ODDS)
     if kind == "push":
         return push_errand(senses, rng)
@@ -206,4 +206,4 @@ def _fetch(world: "Cube", rng: np.random.Generator) -> None:
             break
     for _ in range(int(rng.integers(0, 12))):
         world.step(expert.act(world, rng))
-    world.restore(world.observe())
+    world.set_state(world.get_state())

@@ -24,7 +24,7 @@ _QUARTER = np.pi / 2
 
 
 @dataclass
-class Leg:
+class Motion:
     """One straight way of the gripper.
 
     Attributes:
@@ -40,7 +40,7 @@ class Leg:
     dwells: bool = False
 
 
-class Errand:
+class Primitive:
     """Follows legs one after the other.
 
     Args:
@@ -50,7 +50,9 @@ class Errand:
         noise: Standard deviation of the noise on the actions, smooth in time.
     """
 
-    def __init__(self, legs: list[Leg], yaw: float, speed: float, noise: float) -> None:
+    def __init__(
+        self, legs: list[Motion], yaw: float, speed: float, noise: float
+    ) -> None:
         self._legs = legs
         self._yaw, self._speed, self._noise = yaw, speed, noise
         self._drift = np.zeros(5)
@@ -120,7 +122,7 @@ class Wander:
 
 def grasp_errand(
     senses: dict[str, Any], rng: np.random.Generator, *, misses: bool
-) -> Errand:
+) -> Primitive:
     """Return a try to fetch the cube and let go of it somewhere.
 
     The fingers close around the cube, or ``misses`` it by 2.5 to 6 cm; then they rise,
@@ -132,17 +134,17 @@ def grasp_errand(
     high, low = rng.uniform(0.08, 0.2), rng.uniform(0.0, 0.012)
     away = rng.uniform(_LOW, _HIGH)
     legs = [
-        Leg(_above(place, high), OPEN, 25),
-        Leg(_above(place, low), OPEN, 15),
-        Leg(_above(place, low), CLOSE, int(rng.integers(2, 7)), dwells=True),
-        Leg(_above(place, rng.uniform(0.03, 0.25)), CLOSE, 12),
-        Leg(away, CLOSE, int(rng.integers(1, 20))),
-        Leg(away, OPEN, int(rng.integers(2, 8)), dwells=True),
+        Motion(_above(place, high), OPEN, 25),
+        Motion(_above(place, low), OPEN, 15),
+        Motion(_above(place, low), CLOSE, int(rng.integers(2, 7)), dwells=True),
+        Motion(_above(place, rng.uniform(0.03, 0.25)), CLOSE, 12),
+        Motion(away, CLOSE, int(rng.integers(1, 20))),
+        Motion(away, OPEN, int(rng.integers(2, 8)), dwells=True),
     ]
     return _errand(legs, senses, rng)
 
 
-def push_errand(senses: dict[str, Any], rng: np.random.Generator) -> Errand:
+def push_errand(senses: dict[str, Any], rng: np.random.Generator) -> Primitive:
     """Return a push of the cube along the table, fingers closed (or open, rarely)."""
     cube = senses["privileged/block_0_pos"]
     heading = _heading(rng)
@@ -152,22 +154,22 @@ def push_errand(senses: dict[str, Any], rng: np.random.Generator) -> Errand:
     side = np.cross(heading, [0, 0, 1]) * rng.uniform(-0.015, 0.015)
     low = rng.uniform(0.0, 0.02)
     legs = [
-        Leg(_above(start, 0.1), gripper, 20),
-        Leg(_above(start + side, low), gripper, 12),
-        Leg(_above(end + side, low), gripper, 14),
+        Motion(_above(start, 0.1), gripper, 20),
+        Motion(_above(start + side, low), gripper, 12),
+        Motion(_above(end + side, low), gripper, 14),
     ]
     if rng.random() < 0.5:
-        legs.append(Leg(_above(end, 0.1), KEEP, 6))
+        legs.append(Motion(_above(end, 0.1), KEEP, 6))
     return _errand(legs, senses, rng)
 
 
 def _errand(
-    legs: list[Leg], senses: dict[str, Any], rng: np.random.Generator
-) -> Errand:
+    legs: list[Motion], senses: dict[str, Any], rng: np.random.Generator
+) -> Primitive:
     """Return these legs at a random speed, the fingers along the cube or nearly."""
     yaw = senses["privileged/block_0_yaw"][0] + rng.normal(0, 0.15)
     noise = rng.uniform(0.0, 0.15)
-    return Errand(legs, yaw, speed=rng.uniform(0.4, 1.0), noise=noise)
+    return Primitive(legs, yaw, speed=rng.uniform(0.4, 1.0), noise=noise)
 
 
 def _heading(rng: np.random.Generator) -> NDArray[np.float64]:

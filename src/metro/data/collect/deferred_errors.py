@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Self
 
 
-class ForgivingFile:
+class DeferredErrorFile:
     """A file whose first failure is kept for `check`; later writes are dropped.
 
     HDF5 meets a full disk again at every object it then tries to close, and can only

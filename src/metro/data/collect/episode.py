@@ -10,8 +10,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metro.data.collect import find_recipe, make_collector
-from metro.data.collect.spec import Plan
-from metro.types import World
+from metro.data.collect.spec import RecordingSpec
+from metro.types import Env
 
 GZIP_LEVEL = 4
 """Of every picture in a corpus; smaller files are hardly smaller beyond it."""
@@ -30,7 +30,7 @@ class Episode:
     """``L`` zlib streams of ``[S, S, 3]`` uint8."""
 
 
-def record_episode(plan: Plan, world: World, number: int) -> Episode:
+def record_episode(plan: RecordingSpec, world: Env, number: int) -> Episode:
     """Return episode ``number`` of a plan, whatever ``world`` did before."""
     rng = np.random.default_rng([plan.seed, number])
     stops_at_goal = find_recipe(plan.benchmark.name, plan.recipe).stops_at_goal
@@ -39,15 +39,15 @@ def record_episode(plan: Plan, world: World, number: int) -> Episode:
     collector.begin(world, rng)
     rows, pictures = [], []
     for _ in range(plan.steps):
-        row, picture = world.observe(), world.draw()
+        row, picture = world.get_state(), world.render()
         action = np.array(collector.act(world, rng), np.float32)
         rows.append(row | {"action": action})
         pictures.append(zlib.compress(picture.data, GZIP_LEVEL))
         if world.step(action) and stops_at_goal:
             break
     nothing = np.full(world.action_size, np.nan, np.float32)
-    rows.append(world.observe() | {"action": nothing})
-    pictures.append(zlib.compress(world.draw().data, GZIP_LEVEL))
+    rows.append(world.get_state() | {"action": nothing})
+    pictures.append(zlib.compress(world.render().data, GZIP_LEVEL))
     columns = {name: np.stack([row[name] for row in rows]) for name in rows[0]}
     return Episode(columns, pictures)
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from metro.data.collect.deferred_errors import ForgivingFile
+from metro.data.collect.deferred_errors import DeferredErrorFile
 from metro.data.collect.episode import GZIP_LEVEL, Episode
 
 SETTINGS = "metro"
@@ -38,7 +38,7 @@ def write_corpus(
     import h5py
 
     with (
-        ForgivingFile(file) as written,
+        DeferredErrorFile(file) as written,
         # the newest layout, or else swm's reader, which opens for SWMR, is refused
         h5py.File(written, "w", libver="latest") as stream,
     ):

@@ -24,7 +24,7 @@ from metro.data.collect.pusht_primitives import (
 from metro.envs.pusht import AGENT_RADIUS, Points
 
 if TYPE_CHECKING:
-    from metro.types import World
+    from metro.types import Env
 
 _ACTION_UNIT = 100.0
 _WEAK_SHARE = 0.12
@@ -38,12 +38,12 @@ _REPLAY_NOISE = 10.0
 class Weak:
     """swm's weak policy: uniform actions, kept within 100 units of the block."""
 
-    def begin(self, world: "World", rng: np.random.Generator) -> None:
+    def begin(self, world: "Env", rng: np.random.Generator) -> None:
         """Do nothing: this policy has no memory."""
 
-    def act(self, world: "World", rng: np.random.Generator) -> NDArray[np.float32]:
+    def act(self, world: "Env", rng: np.random.Generator) -> NDArray[np.float32]:
         """Return a uniform action ``[2]`` whose target is near the block."""
-        state = world.observe()["state"]
+        state = world.get_state()["state"]
         agent, block = state[:2], state[2:4]
         target = agent + rng.uniform(-1, 1, 2) * _ACTION_UNIT
         target = np.clip(target, block - _WEAK_REACH, block + _WEAK_REACH)
@@ -56,7 +56,7 @@ class Pusher:
     _pace = 1.0
     _weak_share = _WEAK_SHARE
 
-    def begin(self, world: "World", rng: np.random.Generator) -> None:
+    def begin(self, world: "Env", rng: np.random.Generator) -> None:
         """Draw the habits of this episode: weak or not, hurry, and noise."""
         self._weak = Weak() if rng.random() < self._weak_share else None
         self._hurry = self._pace * rng.uniform(0.3, 0.7)
@@ -64,11 +64,11 @@ class Pusher:
         self._noise = np.zeros(2)
         self._push: Push | None = None
 
-    def act(self, world: "World", rng: np.random.Generator) -> NDArray[np.float32]:
+    def act(self, world: "Env", rng: np.random.Generator) -> NDArray[np.float32]:
         """Return the action ``[2]`` of the present phase: approach, push or retreat."""
         if self._weak is not None:
             return self._weak.act(world, rng)
-        state = world.observe()["state"]
+        state = world.get_state()["state"]
         agent, pose = state[:2], state[2:5]
         if self._push is None or self._push.is_over:
             self._push = choose_push(agent, pose, rng)
@@ -123,7 +123,7 @@ class NoisyReplay:
     Decision: D32.
     """
 
-    def begin(self, world: "World", rng: np.random.Generator) -> None:
+    def begin(self, world: "Env", rng: np.random.Generator) -> None:
         """Play a demonstration through, unrecorded, and go back to its start."""
         number = int(rng.integers(_DEMONSTRATIONS))
         self._noise_level = rng.uniform(0, _REPLAY_NOISE)
@@ -134,20 +134,20 @@ class NoisyReplay:
         self._demonstrator.begin(world, own_rng)
         targets = []
         for _ in range(_DEMONSTRATION_STEPS):
-            agent = world.observe()["state"][:2]
+            agent = world.get_state()["state"][:2]
             action = self._demonstrator.act(world, own_rng)
             targets.append(agent + action * _ACTION_UNIT)
             world.step(action)
         self._targets = iter(targets)
         world.reset(start)
 
-    def act(self, world: "World", rng: np.random.Generator) -> NDArray[np.float32]:
+    def act(self, world: "Env", rng: np.random.Generator) -> NDArray[np.float32]:
         """Return the action ``[2]`` towards the demonstration's next target."""
         target = next(self._targets, None)
         if target is None:
             return self._demonstrator.act(world, rng)
         noisy = target + rng.normal(0, self._noise_level, 2)
-        return _action(inside(noisy) - world.observe()["state"][:2])
+        return _action(inside(noisy) - world.get_state()["state"][:2])
 
 
 def _action(displacement: Points) -> NDArray[np.float32]:

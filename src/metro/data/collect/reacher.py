@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from metro.types import World
+from metro.types import Env
 
 _SEGMENT_STEPS = (5, 40)
 """Shortest and longest segment of a mixture, in environment steps."""
@@ -15,10 +15,10 @@ _CALM = 0.9
 class UniformTorques:
     """Independent torques, uniform in [-1, 1]: the released corpus."""
 
-    def begin(self, world: World, rng: np.random.Generator) -> None:
+    def begin(self, world: Env, rng: np.random.Generator) -> None:
         """Do nothing: torques have no memory."""
 
-    def act(self, world: World, rng: np.random.Generator) -> NDArray[np.float32]:
+    def act(self, world: Env, rng: np.random.Generator) -> NDArray[np.float32]:
         """Return two torques."""
         return rng.uniform(-1, 1, world.action_size).astype(np.float32)
 
@@ -30,12 +30,12 @@ class TorqueMixture:
     ones carry it to far poses and to high speeds.
     """
 
-    def begin(self, world: World, rng: np.random.Generator) -> None:
+    def begin(self, world: Env, rng: np.random.Generator) -> None:
         """Start the first segment."""
         self._torque = np.zeros(world.action_size)
         self._start_segment(rng)
 
-    def act(self, world: World, rng: np.random.Generator) -> NDArray[np.float32]:
+    def act(self, world: Env, rng: np.random.Generator) -> NDArray[np.float32]:
         """Return two torques of the present segment."""
         if self._left == 0:
             self._start_segment(rng)

@@ -12,7 +12,7 @@ from pathlib import Path
 from metro.benchmark import Benchmark
 from metro.data.collect.episode import Episode, load_episode
 from metro.data.collect.hdf5_writer import SETTINGS, write_corpus
-from metro.data.collect.spec import Plan
+from metro.data.collect.spec import RecordingSpec
 from metro.data.collect.workers import (
     episode_file,
     record_apart,
@@ -59,7 +59,7 @@ def record(  # noqa: PLR0913  (one argument a setting, as the verb has them)
         force: Replace a corpus that metro recorded; never anything else.
     """
     path = Path(path)
-    plan = Plan(
+    plan = RecordingSpec(
         benchmark,
         episodes,
         seed,
@@ -121,7 +121,7 @@ def _open_folder(path: Path, key: str) -> Path:
 
 
 def _record_missing(
-    plan: Plan,
+    plan: RecordingSpec,
     folder: Path,
     workers: int,
     progress: Progress | None,
@@ -147,7 +147,7 @@ def _record_missing(
         record_here(plan, folder, missing, done)
 
 
-def _assemble(plan: Plan, folder: Path, path: Path, renderer: str) -> None:
+def _assemble(plan: RecordingSpec, folder: Path, path: Path, renderer: str) -> None:
     """Write all episodes to ``path``: the file appears whole or not at all."""
     unfinished = folder / "corpus.h5"
     try:
@@ -163,6 +163,6 @@ def _assemble(plan: Plan, folder: Path, path: Path, renderer: str) -> None:
     sync(path.parent)
 
 
-def _episodes(plan: Plan, folder: Path) -> Iterator[Episode]:
+def _episodes(plan: RecordingSpec, folder: Path) -> Iterator[Episode]:
     for number in range(plan.episodes):
         yield load_episode(episode_file(folder, number))

@@ -15,7 +15,7 @@ _LIBRARIES = ("stable-worldmodel", "torch", "mujoco", "dm-control", "ogbench", "
 
 
 @dataclass(frozen=True)
-class Plan:
+class RecordingSpec:
     """A recording, episode by episode; whoever carries it out gets the same rows."""
 
     benchmark: Benchmark

@@ -41,4 +41,4 @@ class Crossing(NoisyExpert):
         target = rng.uniform(space.low, space.high)
         while not world.env._constrain_target_by_min_steps(target):
             target = rng.uniform(space.low, space.high)
-        world.aim({"proprio": target.astype(np.float32)})
+        world.set_goal({"proprio": target.astype(np.float32)})

@@ -10,8 +10,8 @@ from queue import Empty
 from typing import Any
 
 from metro.data.collect.episode import record_episode, save_episode
-from metro.data.collect.spec import Plan
-from metro.envs import open_world
+from metro.data.collect.spec import RecordingSpec
+from metro.envs import open_env
 from metro.envs.cpu_determinism import for_children
 from metro.envs.rendering import Renderer, adopt
 from metro.errors import MetroError, WorldError
@@ -26,10 +26,10 @@ def episode_file(folder: Path, number: int) -> Path:
 
 
 def record_here(
-    plan: Plan, folder: Path, numbers: list[int], done: Callable[[], None]
+    plan: RecordingSpec, folder: Path, numbers: list[int], done: Callable[[], None]
 ) -> None:
     """Record episodes in this process, calling ``done`` after each."""
-    world = open_world(
+    world = open_env(
         plan.benchmark, image_size=plan.image_size, rendering=plan.rendering
     )
     try:
@@ -42,7 +42,7 @@ def record_here(
 
 
 def record_apart(
-    plan: Plan,
+    plan: RecordingSpec,
     folder: Path,
     shares: list[list[int]],
     done: Callable[[], None],
@@ -102,7 +102,11 @@ def _death(workers: list[Any]) -> WorldError:
 
 
 def _work(
-    plan: Plan, folder: Path, numbers: list[int], renderer: Renderer, reports: Any
+    plan: RecordingSpec,
+    folder: Path,
+    numbers: list[int],
+    renderer: Renderer,
+    reports: Any,
 ) -> None:
     """Record a share of the episodes, in a process of its own."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent

@@ -13,7 +13,7 @@ SMALL_RATE = 1e-3
 
 
 @dataclass(frozen=True)
-class MacroRecipe:
+class MacroTrainConfig:
     """Settings of one training run; the defaults suit the small preset.
 
     Decision: D20.
@@ -60,9 +60,9 @@ class MacroRecipe:
         return warm_cosine(step, steps, self.learning_rate, self.warmup)
 
 
-def recipe_for(preset: str, **changes: Any) -> MacroRecipe:
+def recipe_for(preset: str, **changes: Any) -> MacroTrainConfig:
     """Return the recipe of a preset; ``paper`` has the published settings."""
     if preset not in ("paper", "small"):
         raise ModelError(f"preset must be paper or small, got {preset!r}.")
     published = {"learning_rate": 5e-5, "split": "windows", "seed": 3072}
-    return MacroRecipe(**{**(published if preset == "paper" else {}), **changes})
+    return MacroTrainConfig(**{**(published if preset == "paper" else {}), **changes})

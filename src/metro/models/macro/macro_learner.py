@@ -7,7 +7,7 @@ import torch
 from torch import Tensor, nn
 
 from metro.models.frozen import FrozenModel
-from metro.models.macro.macro_config import MacroRecipe
+from metro.models.macro.macro_config import MacroTrainConfig
 from metro.models.macro.macro_networks import MacroNetwork
 from metro.models.macro.macro_sizes import MacroSizes
 from metro.models.macro.windows import MacroBatch
@@ -29,7 +29,12 @@ class MacroLearner:
     """
 
     def __init__(
-        self, model: FrozenModel, sizes: MacroSizes, *, recipe: MacroRecipe, steps: int
+        self,
+        model: FrozenModel,
+        sizes: MacroSizes,
+        *,
+        recipe: MacroTrainConfig,
+        steps: int,
     ) -> None:
         self._recipe, self._steps = recipe, steps
         with torch.random.fork_rng(devices=[]):

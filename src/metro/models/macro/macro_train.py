@@ -11,7 +11,7 @@ from metro.core.latents import Latents
 from metro.errors import ModelError
 from metro.models.frozen import FrozenModel
 from metro.models.macro.macro_cards import macro_card
-from metro.models.macro.macro_config import MacroRecipe
+from metro.models.macro.macro_config import MacroTrainConfig
 from metro.models.macro.macro_data import make_trajectories
 from metro.models.macro.macro_metrics import rollout_errors, window_errors
 from metro.models.macro.macro_model import MacroModel
@@ -51,7 +51,7 @@ def train_macro_on_corpus(
     source: MacroSource,
     path: str | Path,
     *,
-    recipe: MacroRecipe,
+    recipe: MacroTrainConfig,
     preset: str = "small",
     metro_seconds: float | None = None,
     progress: Progress | None = None,
@@ -82,7 +82,7 @@ def train_macro_on_corpus(
 
 
 def macro_figures(
-    model: MacroModel, source: Trajectories, recipe: MacroRecipe
+    model: MacroModel, source: Trajectories, recipe: MacroTrainConfig
 ) -> dict[str, Any]:
     """Return the held-out errors of a model, beside those of copying.
 

@@ -14,7 +14,7 @@ from metro.errors import ModelError
 from metro.models.calibration import statistics_anew
 from metro.models.checkpoints import remove
 from metro.models.frozen import FrozenModel
-from metro.models.macro.macro_config import MacroRecipe
+from metro.models.macro.macro_config import MacroTrainConfig
 from metro.models.macro.macro_learner import MacroLearner, macro_loss
 from metro.models.macro.macro_metrics import window_errors
 from metro.models.macro.macro_model import MacroModel
@@ -63,7 +63,7 @@ def train_macro(
     path: str | Path,
     *,
     sizes: MacroSizes,
-    recipe: MacroRecipe,
+    recipe: MacroTrainConfig,
     progress: Progress | None = None,
 ) -> MacroTraining:
     """Train a macro model and write it to ``path``; resume if it was interrupted.
@@ -95,7 +95,7 @@ def train_macro(
 
 
 def split_windows(
-    lengths: NDArray[np.int64], recipe: MacroRecipe
+    lengths: NDArray[np.int64], recipe: MacroTrainConfig
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the first frames of windows to train on, and of those to judge on."""
     if recipe.split == "episodes":
@@ -118,7 +118,7 @@ class _Run(ResumableRun):
         model: FrozenModel,
         path: Path,
         sizes: MacroSizes,
-        recipe: MacroRecipe,
+        recipe: MacroTrainConfig,
     ) -> None:
         super().__init__(CHECKS)
         self._source, self.path = source, path

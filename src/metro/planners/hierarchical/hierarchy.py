@@ -17,8 +17,11 @@ from metro.planners.cem import make_stream
 from metro.planners.hierarchical.bank import Bank, Recorded, build_bank, calibrate_box
 from metro.planners.hierarchical.budgets import HierarchySettings
 from metro.planners.hierarchical.macro_cem import BankCEM, LatentCEM, MacroSolver
-from metro.planners.hierarchical.macro_selectors import HierarchicalGuide, StagedGuide
-from metro.planners.hierarchical.receding import RecedingActor
+from metro.planners.hierarchical.macro_selectors import (
+    HierarchicalSelector,
+    StagedSelector,
+)
+from metro.planners.hierarchical.receding import RecedingPlanner
 from metro.types import Vector
 
 
@@ -42,7 +45,7 @@ class Hierarchy:
 
     def guide(
         self, goal: Vector, *, seed: int, episode: int
-    ) -> HierarchicalGuide | StagedGuide:
+    ) -> HierarchicalSelector | StagedSelector:
         """Return the guide of one query.
 
         Args:
@@ -53,8 +56,10 @@ class Hierarchy:
         chosen = self.settings
         solver, stream = self._solver(episode), macro_stream(seed)
         if chosen.is_staged:
-            return StagedGuide(solver, goal, stream, stage_frames=chosen.stage_frames)
-        return HierarchicalGuide(
+            return StagedSelector(
+                solver, goal, stream, stage_frames=chosen.stage_frames
+            )
+        return HierarchicalSelector(
             solver,
             goal,
             stream,
@@ -62,10 +67,10 @@ class Hierarchy:
             warm_start=not chosen.has_bank,
         )
 
-    def actor(self, seeds: Sequence[int]) -> RecedingActor:
+    def actor(self, seeds: Sequence[int]) -> RecedingPlanner:
         """Return the micro level of a batch of queries, one seed each."""
         chosen = self.settings
-        return RecedingActor(self.model, chosen.micro, seeds, cuts=chosen.cuts)
+        return RecedingPlanner(self.model, chosen.micro, seeds, cuts=chosen.cuts)
 
     def _solver(self, episode: int) -> MacroSolver:
         chosen, bank = self.settings, self.bank

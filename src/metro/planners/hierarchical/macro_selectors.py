@@ -6,10 +6,10 @@ from metro.planners.hierarchical.macro_cem import MacroPlan, MacroSolver
 from metro.types import Vector
 
 
-class HierarchicalGuide:
+class HierarchicalSelector:
     """Heads for the first predicted latent, and searches anew at every interval.
 
-    Implements `metro.planners.closed_loop.Guide`.
+    Implements `metro.planners.closed_loop.SubgoalSelector`.
 
     Args:
         solver: Of the macro level.
@@ -50,10 +50,10 @@ class HierarchicalGuide:
         return self.plans[-1].macro_actions[1:]
 
 
-class StagedGuide:
+class StagedSelector:
     """Searches once; its predicted latents are targets, one after another.
 
-    Implements `planners.closed_loop.Guide`. The last target is held to the end: it
+    Implements `SubgoalSelector`. The last target is held to the end: it
     is a prediction, never the goal itself.
 
     Args:

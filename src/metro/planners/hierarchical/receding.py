@@ -10,10 +10,10 @@ from metro.models.frozen import FrozenModel
 from metro.planners.cem import CEM, CEMSettings, make_stream
 
 
-class RecedingActor:
+class RecedingPlanner:
     """Encodes frames; plans some blocks, hands out the first, keeps the rest.
 
-    Implements `metro.planners.closed_loop.Actor`. The blocks that were not executed are
+    Implements `MicroPlanner`. The blocks that were not executed are
     where the query's next search starts. All queries of a batch go in step.
 
     Decision: D23.

@@ -14,7 +14,7 @@ _COLOURS = (
 )
 
 
-class Ink:
+class Colours:
     """Colours of words and lines."""
 
     BLACK = "#14161a"
@@ -26,7 +26,7 @@ class Ink:
         """Return black or white, whichever is read on ``colour``."""
         red, green, blue = (int(colour[at : at + 2], 16) for at in (1, 3, 5))
         light = 0.299 * red + 0.587 * green + 0.114 * blue
-        return Ink.BLACK if light > 125 else Ink.WHITE
+        return Colours.BLACK if light > 125 else Colours.WHITE
 
 
 def colour_of(number: int) -> str:
@@ -40,11 +40,11 @@ def large(picture: NDArray[Any], side: int) -> Any:
     return images.fromarray(picture).resize((side, side), images.Resampling.NEAREST)
 
 
-class Pen:
+class Canvas:
     """A sheet of ``size`` (width, height) pixels, and what is drawn on it."""
 
     def __init__(self, size: tuple[int, int]) -> None:
-        self.sheet = _pillow("Image").new("RGB", size, Ink.WHITE)
+        self.sheet = _pillow("Image").new("RGB", size, Colours.WHITE)
         self._pen = _pillow("ImageDraw").Draw(self.sheet)
 
     def write(
@@ -52,7 +52,7 @@ class Pen:
         place: tuple[int, int],
         text: str,
         size: int,
-        ink: str = Ink.BLACK,
+        ink: str = Colours.BLACK,
         *,
         anchor: str = "la",
     ) -> None:
@@ -76,13 +76,13 @@ class Pen:
         left, middle = start
         for dash in range(left, stop, 8):
             end = min(dash + 4, stop)
-            self._pen.line((dash, middle, end, middle), fill=Ink.BLACK, width=3)
+            self._pen.line((dash, middle, end, middle), fill=Colours.BLACK, width=3)
 
     def ring(self, centre: tuple[int, int], radius: int = 6) -> None:
         """Draw an interchange: a white disc in a black ring."""
         x, y = centre
         around = (x - radius, y - radius, x + radius, y + radius)
-        self._pen.ellipse(around, fill=Ink.WHITE, outline=Ink.BLACK, width=3)
+        self._pen.ellipse(around, fill=Colours.WHITE, outline=Colours.BLACK, width=3)
 
     def paste(self, picture: Any, corner: tuple[int, int]) -> None:
         """Put a picture on the sheet."""

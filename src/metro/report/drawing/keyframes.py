@@ -3,14 +3,14 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from metro.core.itinerary import Leg, LegKind
+from metro.core.itinerary import Segment, SegmentKind
 from metro.core.latents import Latents
 from metro.data.corpus import Corpus
 from metro.errors import CorpusError, GraphError
 
 
 @dataclass(frozen=True)
-class Shot:
+class Keyframe:
     """One recorded frame of a storyboard.
 
     Attributes:
@@ -27,14 +27,14 @@ class Shot:
     episode: int
     paid: float
     to_go: float
-    joint: LegKind | None
+    joint: SegmentKind | None
     price: float
     is_bridge_end: bool
 
 
 def choose_shots(
-    latents: Latents, legs: Sequence[Leg], ends: tuple[int, int], *, every: int
-) -> list[Shot]:
+    latents: Latents, legs: Sequence[Segment], ends: tuple[int, int], *, every: int
+) -> list[Keyframe]:
     """Return the shots of a journey: both ends of every leg, and some of long rides.
 
     Decision: D29
@@ -57,25 +57,25 @@ def choose_shots(
     if every < 1:
         raise GraphError(f"every must be at least 1, got {every}.")
     stops = [(start, 0.0, None), *_stops(legs, goal, every)]
-    bridged = {frame for leg in legs if leg.kind is LegKind.BRIDGE
+    bridged = {frame for leg in legs if leg.kind is SegmentKind.BRIDGE
                for frame in (leg.start, leg.stop)}  # fmt: skip
     shots, before = [], 0.0
     for frame, paid, joint in stops:
         episode = int(latents.episode_of(frame))
         to_go, price = legs[-1].total - paid, paid - before
-        ends_bridge = frame in bridged and joint is not LegKind.ARRIVE
-        shots.append(Shot(frame, episode, paid, to_go, joint, price, ends_bridge))
+        ends_bridge = frame in bridged and joint is not SegmentKind.ARRIVE
+        shots.append(Keyframe(frame, episode, paid, to_go, joint, price, ends_bridge))
         before = paid
     return shots
 
 
 def _stops(
-    legs: Sequence[Leg], goal: int, every: int
-) -> Iterator[tuple[int, float, LegKind]]:
+    legs: Sequence[Segment], goal: int, every: int
+) -> Iterator[tuple[int, float, SegmentKind]]:
     """Yield frames where shots are taken, frames paid there, and the leg."""
     for leg in legs:
         before = leg.total - leg.cost
-        if leg.kind is LegKind.RIDE and leg.start is not None:
+        if leg.kind is SegmentKind.RIDE and leg.start is not None:
             pace = leg.cost / leg.steps
             for steps in range(every, leg.steps, every):
                 yield leg.start + steps, before + steps * pace, leg.kind

@@ -7,12 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from metro.core.itinerary import Leg, LegKind
+from metro.core.itinerary import Segment, SegmentKind
 from metro.core.latents import Latents
 from metro.data.corpus import Corpus, open_corpus
 from metro.errors import StorageError
-from metro.report.drawing.canvas import Ink, Pen, colour_of, large
-from metro.report.drawing.keyframes import Shot, choose_shots, require_recording
+from metro.report.drawing.canvas import Canvas, Colours, colour_of, large
+from metro.report.drawing.keyframes import Keyframe, choose_shots, require_recording
 
 _COLUMNS = 6
 _MARGIN = 20
@@ -21,7 +21,11 @@ _JOINT = 78
 _UNDER = 58
 _TITLE, _LEGEND = 70, 60
 _SMALLEST = 112
-_WORDS = {LegKind.BRIDGE: "bridge", LegKind.ENTER: "enter", LegKind.ARRIVE: "arrive"}
+_WORDS = {
+    SegmentKind.BRIDGE: "bridge",
+    SegmentKind.ENTER: "enter",
+    SegmentKind.ARRIVE: "arrive",
+}
 
 
 @dataclass(frozen=True)
@@ -34,7 +38,7 @@ class Storyboard:
         told: What the route is made of, in a line.
     """
 
-    shots: Sequence[Shot]
+    shots: Sequence[Keyframe]
     title: str
     told: str
 
@@ -65,7 +69,7 @@ def require_place(path: Path, *, force: bool) -> None:
 
 def write_storyboard(
     latents: Latents,
-    legs: Sequence[Leg],
+    legs: Sequence[Segment],
     ends: tuple[int, int],
     recording: Path,
     path: Path,
@@ -95,10 +99,10 @@ def _title(latents: Latents, ends: tuple[int, int]) -> str:
     return f"From {start} to {goal}"
 
 
-def _told(legs: Sequence[Leg], shots: Sequence[Shot]) -> str:
-    bridges = [leg.cost for leg in legs if leg.kind is LegKind.BRIDGE]
+def _told(legs: Sequence[Segment], shots: Sequence[Keyframe]) -> str:
+    bridges = [leg.cost for leg in legs if leg.kind is SegmentKind.BRIDGE]
     ridden = sum(leg.steps for leg in legs)
-    passed = {shot.episode for shot in shots if shot.joint is not LegKind.ARRIVE}
+    passed = {shot.episode for shot in shots if shot.joint is not SegmentKind.ARRIVE}
     return (
         f"The cheapest route costs {legs[-1].total:.1f} frames: {ridden} ridden, "
         f"{sum(bridges):.1f} for bridges ({len(bridges)}), the rest for arriving. "
@@ -120,9 +124,9 @@ def draw_board(board: Storyboard, corpus: Corpus, path: Path) -> None:
         max(2 * _MARGIN + columns * across, 760),
         _TITLE + rows * down + _LEGEND,
     )
-    pen = Pen(size)
+    pen = Canvas(size)
     pen.write((_MARGIN, 14), board.title, 17)
-    pen.write((_MARGIN, 38), board.told, 13, Ink.QUIET)
+    pen.write((_MARGIN, 38), board.told, 13, Colours.QUIET)
     colours, read = board.colours, _reader(corpus)
     for number, shot in enumerate(board.shots):
         left = _MARGIN + number % columns * across
@@ -137,7 +141,7 @@ def draw_board(board: Storyboard, corpus: Corpus, path: Path) -> None:
 
 
 def _tile(
-    pen: Pen, corner: tuple[int, int], shot: Shot, colour: str, picture: Any
+    pen: Canvas, corner: tuple[int, int], shot: Keyframe, colour: str, picture: Any
 ) -> None:
     """Draw a frame with its band and border; bridge ends have a black outline too."""
     left, top = corner
@@ -145,50 +149,50 @@ def _tile(
     wide, high = side + 2 * _BORDER, side + 2 * _BORDER + _BAND
     if shot.is_bridge_end:
         pen.box((left - _RING, top - _RING), (wide + 2 * _RING, high + 2 * _RING),
-                Ink.BLACK)  # fmt: skip
+                Colours.BLACK)  # fmt: skip
     pen.box(corner, (wide, high), colour)
-    pen.write((left + 7, top + 4), _place(shot), 13, Ink.over(colour))
+    pen.write((left + 7, top + 4), _place(shot), 13, Colours.over(colour))
     pen.paste(picture, (left + _BORDER, top + _BAND + _BORDER))
     below = top + high + 6
     pen.write((left, below), f"{shot.paid:.1f} paid, {shot.to_go:.1f} to go", 13)
-    pen.write((left, below + 17), f"frame {shot.frame}", 12, Ink.QUIET)
+    pen.write((left, below + 17), f"frame {shot.frame}", 12, Colours.QUIET)
 
 
-def _place(shot: Shot) -> str:
+def _place(shot: Keyframe) -> str:
     if shot.joint is None:
         return f"start: episode {shot.episode}"
-    if shot.joint is LegKind.ARRIVE:
+    if shot.joint is SegmentKind.ARRIVE:
         return f"goal: episode {shot.episode}"
     return f"episode {shot.episode}"
 
 
-def _joint(pen: Pen, place: tuple[int, int], after: Shot, colour: str) -> None:
+def _joint(pen: Canvas, place: tuple[int, int], after: Keyframe, colour: str) -> None:
     """Draw how the next shot is reached: a line for a ride, two rings for a bridge."""
     left, middle = place
     start, stop = left + 8, left + _JOINT - 8
     centre = left + _JOINT // 2
-    if after.joint is LegKind.RIDE:
+    if after.joint is SegmentKind.RIDE:
         pen.arrow((start, middle), stop, colour)
         pen.write((centre, middle - 22), f"+{after.price:.0f}", 13, anchor="ma")
         pen.write(
-            (centre, middle + 8), _frames(after.price), 12, Ink.QUIET, anchor="ma"
+            (centre, middle + 8), _frames(after.price), 12, Colours.QUIET, anchor="ma"
         )
         return
     pen.dashes((start, middle), stop)
-    if after.joint is LegKind.BRIDGE:
+    if after.joint is SegmentKind.BRIDGE:
         pen.ring((start, middle))
         pen.ring((stop, middle))
-    word = _WORDS[after.joint or LegKind.ENTER]
+    word = _WORDS[after.joint or SegmentKind.ENTER]
     pen.write((centre, middle - 26), word, 13, anchor="ma")
     pen.write((centre, middle + 10), f"{after.price:.1f}", 13, anchor="ma")
-    pen.write((centre, middle + 25), "frames", 12, Ink.QUIET, anchor="ma")
+    pen.write((centre, middle + 25), "frames", 12, Colours.QUIET, anchor="ma")
 
 
 def _frames(number: float) -> str:
     return "frame" if number == 1 else "frames"
 
 
-def _legend(pen: Pen, corner: tuple[int, int], recording: str) -> None:
+def _legend(pen: Canvas, corner: tuple[int, int], recording: str) -> None:
     left, top = corner
     pen.box((left, top + 4), (14, 14), colour_of(0))
     pen.box((left + 16, top + 4), (14, 14), colour_of(1))
@@ -204,7 +208,7 @@ def _legend(pen: Pen, corner: tuple[int, int], recording: str) -> None:
         f"Every picture is a recorded frame of {Path(recording).name}. Frames paid so "
         f"far and to go are costs of the route.",
         13,
-        Ink.QUIET,
+        Colours.QUIET,
     )
 
 
@@ -222,11 +226,11 @@ def write_route_film(board: Storyboard, corpus: Corpus, path: Path) -> None:
     )
 
 
-def _scene(board: Storyboard, shot: Shot, pictures: tuple[Any, Any]) -> Any:
+def _scene(board: Storyboard, shot: Keyframe, pictures: tuple[Any, Any]) -> Any:
     """Return one picture of the film: where we are, the goal, how far it is."""
     side = 2 * _side_of(pictures[0].shape[0])
     wide = 2 * (side + 2 * _BORDER) + 3 * _MARGIN
-    pen = Pen((wide, side + 124))
+    pen = Canvas((wide, side + 124))
     colours = board.colours
     colour = colours[shot.episode]
     place = (_MARGIN, 40)
@@ -235,7 +239,7 @@ def _scene(board: Storyboard, shot: Shot, pictures: tuple[Any, Any]) -> Any:
     pen.write((_MARGIN, 12), f"{told}: episode {shot.episode}, frame {shot.frame}", 15)
     if shot.is_bridge_end:
         pen.box((place[0] - _RING, place[1] - _RING),
-                (outer + 2 * _RING, outer + 2 * _RING), Ink.BLACK)  # fmt: skip
+                (outer + 2 * _RING, outer + 2 * _RING), Colours.BLACK)  # fmt: skip
     pen.box(place, (outer, outer), colour)
     pen.paste(large(pictures[0], side), (place[0] + _BORDER, place[1] + _BORDER))
     right = 2 * _MARGIN + outer
@@ -249,15 +253,17 @@ def _scene(board: Storyboard, shot: Shot, pictures: tuple[Any, Any]) -> Any:
     return pen.sheet
 
 
-def _line(pen: Pen, board: Storyboard, now: Shot, place: tuple[int, int]) -> None:
+def _line(
+    pen: Canvas, board: Storyboard, now: Keyframe, place: tuple[int, int]
+) -> None:
     """Draw the whole route as a metro line, and where we are on it."""
     top, wide = place
     scale = (wide - 2 * _MARGIN) / max(board.shots[-1].paid, 1e-9)
     for after in board.shots[1:]:
         start, stop = (_MARGIN + scale * paid for paid in
                        (after.paid - after.price, after.paid))  # fmt: skip
-        is_ride = after.joint is LegKind.RIDE
-        colour = board.colours[after.episode] if is_ride else Ink.BLACK
+        is_ride = after.joint is SegmentKind.RIDE
+        colour = board.colours[after.episode] if is_ride else Colours.BLACK
         pen.box((int(start), top), (max(int(stop) - int(start) + 1, 2), 6), colour)
     pen.ring((int(_MARGIN + scale * now.paid), top + 3))
 
@@ -266,7 +272,7 @@ def _reader(corpus: Corpus) -> Any:
     """Return a function from shots to recorded frames; episodes are read once."""
     kept: dict[int, Any] = {}
 
-    def read(shot: Shot) -> Any:
+    def read(shot: Keyframe) -> Any:
         if shot.episode not in kept:
             kept[shot.episode] = np.asarray(corpus.frames(shot.episode))
         return kept[shot.episode][shot.frame - int(corpus.offsets[shot.episode])]

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from metro.core.itinerary import Leg, LegKind
+from metro.core.itinerary import Segment, SegmentKind
 from metro.types import Image
 
 _ZOOM = 7
@@ -20,7 +20,7 @@ _PATH_COLOURS = ("#d62728", "#1f77b4", "#2ca02c", "#9467bd")
 
 
 @dataclass(frozen=True)
-class Ride:
+class RecordedRollout:
     """One query, planned one way.
 
     Attributes:
@@ -39,9 +39,9 @@ class Ride:
 
 
 def draw_map(
-    rides: Sequence[Ride],
+    rides: Sequence[RecordedRollout],
     places: NDArray[Any],
-    legs: Sequence[Leg],
+    legs: Sequence[Segment],
     goal: int,
     background: Image,
     path: Path,
@@ -85,13 +85,13 @@ def _mark(axes: Any, place: NDArray[Any], name: str, sign: str) -> None:
     axes.annotate(name, place, xytext=(7, -11), textcoords="offset points", fontsize=9)
 
 
-def _draw_route(axes: Any, places: NDArray[Any], legs: Sequence[Leg]) -> None:
+def _draw_route(axes: Any, places: NDArray[Any], legs: Sequence[Segment]) -> None:
     """Draw rides as lines, one colour an episode, and bridges as rings."""
     colours: dict[int, str] = {}
     for leg in legs:
         if leg.start is None or leg.stop is None:
             continue
-        if leg.kind is LegKind.RIDE and leg.episode is not None:
+        if leg.kind is SegmentKind.RIDE and leg.episode is not None:
             colour = colours.setdefault(leg.episode, f"C{len(colours) % 10}")
             ridden = places[leg.start : leg.stop + 1]
             axes.plot(*ridden.T, "-", color=colour, lw=2.4)
@@ -100,24 +100,24 @@ def _draw_route(axes: Any, places: NDArray[Any], legs: Sequence[Leg]) -> None:
             axes.plot(*ends.T, "o", mfc="none", mec="black", ms=5, lw=0)
 
 
-def _route_title(legs: Sequence[Leg]) -> str:
+def _route_title(legs: Sequence[Segment]) -> str:
     if not legs:
         return "No route"
-    bridges = sum(leg.kind is LegKind.BRIDGE for leg in legs)
-    episodes = {leg.episode for leg in legs if leg.kind is LegKind.RIDE}
+    bridges = sum(leg.kind is SegmentKind.BRIDGE for leg in legs)
+    episodes = {leg.episode for leg in legs if leg.kind is SegmentKind.RIDE}
     return (
         f"The route: {legs[-1].total:.0f} frames, {len(episodes)} recorded episodes, "
         f"{bridges} bridges"
     )
 
 
-def _caption(ride: Ride) -> str:
+def _caption(ride: RecordedRollout) -> str:
     if ride.frames_to_success is None:
         return f"{ride.name}: not there after {len(ride.pictures) - 1} frames"
     return f"{ride.name}: there after {ride.frames_to_success} frames"
 
 
-def draw_storyboard(rides: Sequence[Ride], goal: Image, path: Path) -> None:
+def draw_storyboard(rides: Sequence[RecordedRollout], goal: Image, path: Path) -> None:
     """Draw a row of moments for each planner, evenly spaced, and the goal.
 
     Args:
@@ -147,7 +147,7 @@ def draw_storyboard(rides: Sequence[Ride], goal: Image, path: Path) -> None:
     sheet.save(path)
 
 
-def write_film(rides: Sequence[Ride], goal: Image, path: Path) -> None:
+def write_film(rides: Sequence[RecordedRollout], goal: Image, path: Path) -> None:
     """Write a GIF: what each planner saw, side by side, and the goal.
 
     Args:
@@ -163,7 +163,7 @@ def write_film(rides: Sequence[Ride], goal: Image, path: Path) -> None:
     )
 
 
-def _film_frame(rides: Sequence[Ride], goal: Image, step: int) -> Any:
+def _film_frame(rides: Sequence[RecordedRollout], goal: Image, step: int) -> Any:
     from PIL import Image as Pictures
     from PIL import ImageDraw
 
@@ -185,12 +185,12 @@ def _film_frame(rides: Sequence[Ride], goal: Image, step: int) -> Any:
     return sheet
 
 
-def _at(ride: Ride, step: int) -> Image:
+def _at(ride: RecordedRollout, step: int) -> Image:
     picture: Image = ride.pictures[min(step, len(ride.pictures) - 1)]
     return picture
 
 
-def _state(ride: Ride, step: int) -> str:
+def _state(ride: RecordedRollout, step: int) -> str:
     if ride.frames_to_success is not None and step >= ride.frames_to_success:
         return f"there after {ride.frames_to_success} frames"
     return f"frame {min(step, len(ride.pictures) - 1)}"

@@ -12,18 +12,18 @@ from metro.core.graph import FrameGraph, build_graph
 from metro.core.neighbours import find_neighbours
 from metro.core.pricing import PricingCurve
 from metro.errors import BenchmarkError
-from metro.evaluation.context import Bench, BenchSource
-from metro.evaluation.grid import run_campaign
+from metro.evaluation.context import EvalConfig, EvalContext
+from metro.evaluation.grid import evaluate_grid
 from metro.evaluation.queries import Query, QuerySet
 from metro.evaluation.records import Setting
-from metro.evaluation.run import Progress, Rows
+from metro.evaluation.run import Records, SuccessProgress
 from metro.studies.corpus_size.section import choose_episodes
 from metro.studies.reuse import adopt_rows
 from metro.types import Vector
 
 
 @dataclass(frozen=True)
-class PartSource(BenchSource):
+class PartSource(EvalConfig):
     """Where the parts are, and which share of the episodes the graph is to have.
 
     Attributes:
@@ -34,7 +34,7 @@ class PartSource(BenchSource):
     share: float = 100.0
     subset_seed: int = 0
 
-    def open(self) -> "PartBench":
+    def open(self) -> "PartContext":
         """Open all of them, with the graph of the share made anew."""
         opened = super().open()
         whole = opened.graph
@@ -47,7 +47,7 @@ class PartSource(BenchSource):
         except BaseException:
             opened.close()
             raise
-        return PartBench(
+        return PartContext(
             opened.benchmark,
             opened.corpus,
             opened.model,
@@ -73,8 +73,8 @@ def part_of(whole: FrameGraph, episodes: NDArray[np.int64]) -> FrameGraph:
 
 
 @dataclass
-class PartBench(Bench):
-    """A bench whose graph has some of the episodes, by other numbers than the corpus.
+class PartContext(EvalContext):
+    """A context whose graph has some of the episodes, by other numbers than the corpus.
 
     Attributes:
         whole: The graph of all episodes: starts and goals have their latents there.
@@ -118,22 +118,22 @@ def run_corpus_size(  # noqa: PLR0913  (one argument a setting, as the verb has 
     known: Sequence[dict[str, Any]] = (),
     batch: int = 25,
     workers: int = 1,
-    progress: Progress | None = None,
-) -> Rows:
+    progress: SuccessProgress | None = None,
+) -> Records:
     """Plan every query with the graph of every share; return all rows.
 
-    Rows that the file has already, or that are known from ``metro evaluate``, are not
+    Records that the file already has, or that ``metro evaluate`` wrote, are not
     planned again. All shares are looked at
     before the first is run, so that a wrong one costs nothing.
     """
-    rows: Rows = []
+    rows: Records = []
     for source in sources:
-        with source.open() as bench:
+        with source.open() as context:
             for setting in settings:
-                bench.check(setting, queries)
+                context.check(setting, queries)
     for number, source in enumerate(sources):
         adopt_rows(source, settings, queries, known, path)
-        rows += run_campaign(
+        rows += evaluate_grid(
             source,
             settings,
             queries,
@@ -145,7 +145,9 @@ def run_corpus_size(  # noqa: PLR0913  (one argument a setting, as the verb has 
     return rows
 
 
-def _continued(progress: Progress | None, rows: Rows, left: int) -> Progress | None:
+def _continued(
+    progress: SuccessProgress | None, rows: Records, left: int
+) -> SuccessProgress | None:
     """Return progress over all shares, from that over one; ``left`` are to come."""
     if progress is None:
         return None

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from metro.analysis.comparison import Line
-from metro.analysis.config_results import Cell
+from metro.analysis.comparison import MethodResult
+from metro.analysis.config_results import ConfigResult
 from metro.analysis.formatting import percent
 from metro.analysis.grouping import make_cells
 from metro.errors import BenchmarkError
@@ -78,7 +78,7 @@ def render(rows: Sequence[Row]) -> Section:
     }
     lines = []
     for part, cell in cells:
-        line = Line(cell.method, cell, cell.step_budget)
+        line = MethodResult(cell.method, cell, cell.step_budget)
         low, high = line.interval
         told = paper.get((cell.task.benchmark, cell.task.family, part.share))
         is_theirs = told is not None and cell.task.goal_distance == DISTANCE
@@ -113,15 +113,15 @@ def render(rows: Sequence[Row]) -> Section:
     return Section(blocks, {_PICTURE: draw(cells)})
 
 
-def draw(cells: Sequence[tuple[Part, Cell]]) -> bytes:
+def draw(cells: Sequence[tuple[Part, ConfigResult]]) -> bytes:
     """Return success against share as a PNG file, with Wilson's intervals."""
     from metro.report.plots import COLOURS, pyplot, to_png
 
     figure, axes = pyplot().subplots(figsize=(6.4, 4.4), layout="constrained")
-    curves: dict[str, list[tuple[float, Line]]] = {}
+    curves: dict[str, list[tuple[float, MethodResult]]] = {}
     for part, cell in cells:
         name = f"{cell.task.benchmark} ({cell.task.corpus}), {cell.name}"
-        line = Line(cell.method, cell, cell.step_budget)
+        line = MethodResult(cell.method, cell, cell.step_budget)
         curves.setdefault(f"{name}, T = {line.step_budget}", []).append(
             (part.share, line)
         )
@@ -144,7 +144,7 @@ def draw(cells: Sequence[tuple[Part, Cell]]) -> bytes:
     return to_png(figure)
 
 
-def _cells(rows: Sequence[Row]) -> list[tuple[Part, Cell]]:
+def _cells(rows: Sequence[Row]) -> list[tuple[Part, ConfigResult]]:
     """Return the cells of every part, by task and falling share."""
     groups: dict[Part, list[Mapping[str, object]]] = {}
     for part, row in read_each(rows, NAME, _read):

@@ -8,11 +8,11 @@ from typing import Any
 import torch
 
 from metro.errors import BenchmarkError, ModelError
-from metro.evaluation.context import Bench, BenchSource
-from metro.evaluation.grid import run_campaign
+from metro.evaluation.context import EvalConfig, EvalContext
+from metro.evaluation.grid import evaluate_grid
 from metro.evaluation.queries import QuerySet
-from metro.evaluation.records import Setting, read_rows
-from metro.evaluation.run import Rows
+from metro.evaluation.records import Setting, read_records
+from metro.evaluation.run import Records
 from metro.models.frozen import FrozenModel
 from metro.models.loading import load_model
 from metro.studies.micro_planner.section import BASE, FINE_TUNED, METHODS
@@ -23,7 +23,7 @@ _ENCODER = ("encoder.", "projector.")
 
 
 @dataclass(frozen=True)
-class ModelSource(BenchSource):
+class ModelSource(EvalConfig):
     """Where the parts are, and which model it is a version of.
 
     Attributes:
@@ -35,7 +35,7 @@ class ModelSource(BenchSource):
     base: str = ""
     own_graph: bool = True
 
-    def open(self) -> "ModelBench":
+    def open(self) -> "ModelContext":
         """Open all of them; the encoders are compared if the graph is the base's."""
         base = load_model(self.base, trust_pickle=self.trust_pickle)
         opened = super().open()
@@ -45,7 +45,7 @@ class ModelSource(BenchSource):
             except BaseException:
                 opened.close()
                 raise
-        return ModelBench(
+        return ModelContext(
             opened.benchmark,
             opened.corpus,
             opened.model,
@@ -56,8 +56,8 @@ class ModelSource(BenchSource):
 
 
 @dataclass
-class ModelBench(Bench):
-    """A bench whose rows say which of the two models it has."""
+class ModelContext(EvalContext):
+    """A context whose rows say which of the two models it has."""
 
     base: str = ""
 
@@ -128,10 +128,10 @@ def run_micro_planner(
     *,
     known: Sequence[dict[str, Any]] = (),
     **running: Any,
-) -> Rows:
+) -> Records:
     """Plan every query with both models; return all rows.
 
-    Rows that the file has already, or that are known from ``metro evaluate``, are not
+    Records that the file already has, or that ``metro evaluate`` wrote, are not
     planned again.
 
     Args:
@@ -139,34 +139,34 @@ def run_micro_planner(
         tuned: With the fine-tuned one.
         settings: Of the methods.
         queries: What to reach.
-        path: Rows (.jsonl).
-        known: Rows of ``metro evaluate``.
-        running: ``batch``, ``workers`` and ``progress`` of `run_campaign`.
+        path: Records (.jsonl).
+        known: Records of ``metro evaluate``.
+        running: ``batch``, ``workers`` and ``progress`` of `evaluate_grid`.
     """
     models = [load_model(one.model) for one in (source, tuned)]
     require_two(*models)
     for one in (source, tuned):
-        with one.open() as bench:
+        with one.open() as context:
             for setting in settings:
-                bench.check(setting, queries)
-            _require_role(bench, path)
+                context.check(setting, queries)
+            _require_role(context, path)
     for one in (source, tuned):
         adopt_rows(one, settings, queries, known, path)
     return [
         row
         for one in (source, tuned)
-        for row in run_campaign(one, settings, queries, path, **running)
+        for row in evaluate_grid(one, settings, queries, path, **running)
     ]
 
 
-def _require_role(bench: ModelBench, path: Path) -> None:
+def _require_role(context: ModelContext, path: Path) -> None:
     """Raise `BenchmarkError` if a file has this model as a version of another."""
-    told = bench.remarks()
-    for row in read_rows(path):
-        if (row.get("model") or {}).get("digest") != bench.model.digest:
+    told = context.remarks()
+    for row in read_records(path):
+        if (row.get("model") or {}).get("digest") != context.model.digest:
             continue
         if any(row.get(name) != value for name, value in told.items()):
             raise BenchmarkError(
-                f"{path} has rows of {bench.model.name} in another role or of another "
-                f"study. Use another file."
+                f"{path} has rows of {context.model.name} in another role or "
+                f"of another study. Use another file."
             )

@@ -4,13 +4,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from metro.analysis.comparison import ORDER
-from metro.analysis.config_results import Cell
+from metro.analysis.config_results import ConfigResult
 from metro.analysis.grouping import make_cells
 from metro.report.document import Block, Table, Text
 from metro.report.study import Row, Section, Study
 from metro.studies.common import (
     PAIR_HEADER,
-    Pair,
+    PairedResults,
     commits_of,
     notes_of,
     pair_up,
@@ -57,7 +57,9 @@ def render(rows: Sequence[Row]) -> Section:
     return Section((*blocks, *notes_of(line.cell for line in lines)))
 
 
-def _pairs(tuned: Sequence[Cell], base: Sequence[Cell]) -> list[Pair]:
+def _pairs(
+    tuned: Sequence[ConfigResult], base: Sequence[ConfigResult]
+) -> list[PairedResults]:
     """Return every fine-tuned cell beside the base cell of the same question."""
     known = {_asked(cell): cell for cell in base}
     both = [(cell, known[_asked(cell)]) for cell in tuned if _asked(cell) in known]
@@ -65,7 +67,7 @@ def _pairs(tuned: Sequence[Cell], base: Sequence[Cell]) -> list[Pair]:
     return [pair for pair in found if pair is not None]
 
 
-def _asked(cell: Cell) -> tuple[Any, ...]:
+def _asked(cell: ConfigResult) -> tuple[Any, ...]:
     """Return what a cell was asked, whichever model answered."""
     task = cell.task
     return (
@@ -77,7 +79,7 @@ def _asked(cell: Cell) -> tuple[Any, ...]:
     )
 
 
-def _order(pair: Pair) -> tuple[Any, ...]:
+def _order(pair: PairedResults) -> tuple[Any, ...]:
     cell = pair.first.cell
     task = cell.task
     place = ORDER.index(cell.method)
@@ -85,7 +87,7 @@ def _order(pair: Pair) -> tuple[Any, ...]:
     return (task.benchmark, task.model, task.goal_distance, place, *setting)
 
 
-def _table(pairs: Sequence[Pair], rows: Sequence[Row]) -> Table:
+def _table(pairs: Sequence[PairedResults], rows: Sequence[Row]) -> Table:
     lines = []
     for pair in pairs:
         cell, (tuned, base, *told) = pair.first.cell, pair.texts
@@ -111,7 +113,7 @@ def _table(pairs: Sequence[Pair], rows: Sequence[Row]) -> Table:
     )
 
 
-def _model(cell: Cell) -> str:
+def _model(cell: ConfigResult) -> str:
     """Return a model's name and digest: a fine-tuned one may have its base's name."""
     return f"{cell.task.model} ({cell.task.digests[0][:8]})"
 

@@ -12,12 +12,12 @@ from metro.core.planner import MetroPlanner
 from metro.data.corpus import open_corpus
 from metro.envs.resize import shrink
 from metro.envs.state_space import States
-from metro.envs.state_spaces import OpenStage
+from metro.envs.state_spaces import OpenAdapter
 from metro.errors import BenchmarkError
-from metro.evaluation.context import BenchSource
+from metro.evaluation.context import EvalConfig
 from metro.evaluation.queries import Query
 from metro.storage.artefacts import load_graph
-from metro.studies.residual.measure import LabSource
+from metro.studies.residual.measure import SearchConfig
 from metro.studies.residual.sources import Asked, find_sub_goals
 from metro.studies.residual.targets import CONTROLS
 from metro.types import Image
@@ -30,7 +30,7 @@ _LINE = 16
 
 
 @dataclass(frozen=True, eq=False)
-class Pair:
+class FigurePair:
     """Two states to draw, and a few words under each."""
 
     above: States
@@ -40,8 +40,8 @@ class Pair:
 
 def draw_pictures(
     rows: Sequence[dict[str, Any]],
-    source: LabSource,
-    bench: BenchSource,
+    source: SearchConfig,
+    context: EvalConfig,
     asked: Asked,
     path: Path,
 ) -> None:
@@ -54,7 +54,7 @@ def draw_pictures(
     Args:
         rows: Of the latents; those with an error are left out.
         source: World and recording.
-        bench: With a graph, or without.
+        context: With a graph, or without.
         asked: Which latents they are.
         path: The PNG file.
     """
@@ -62,13 +62,13 @@ def draw_pictures(
     kept = [row for row in kept if row["budget"] == kept[-1]["budget"]][:_COLUMNS]
     if not kept:
         raise BenchmarkError("No row has a state to draw: every search failed.")
-    opened = OpenStage(load_benchmark(source.benchmark), 224, "stock")
+    opened = OpenAdapter(load_benchmark(source.benchmark), 224, "stock")
     try:
         with open_corpus(source.corpus) as corpus:
             recorded = opened.stage.read(corpus)
-        frames = _frames_below(kept, bench, asked)
+        frames = _frames_below(kept, context, asked)
         pairs = [
-            Pair(
+            FigurePair(
                 opened.stage.space.require(row["state"]),
                 recorded[frame],
                 (f"r = {row['residual']:.2f}", f"frame {frame}"),
@@ -82,14 +82,14 @@ def draw_pictures(
 
 
 def _frames_below(
-    rows: Sequence[dict[str, Any]], bench: BenchSource, asked: Asked
+    rows: Sequence[dict[str, Any]], context: EvalConfig, asked: Asked
 ) -> list[int]:
     """Return the recorded frame to draw under each row."""
-    if asked.method in (*CONTROLS, "metro") or bench.graph is None:
+    if asked.method in (*CONTROLS, "metro") or context.graph is None:
         return [_own_or_nearest(row) for row in rows]
-    found = find_sub_goals(bench, asked)
-    with bench.open() as opened:
-        budget = asked.waypoint_budget or load_graph(bench.graph).waypoint_budget
+    found = find_sub_goals(context, asked)
+    with context.open() as opened:
+        budget = asked.waypoint_budget or load_graph(context.graph).waypoint_budget
         frames = []
         for row in rows:
             told = row["latent"]
@@ -106,7 +106,7 @@ def _own_or_nearest(row: dict[str, Any]) -> int:
     return int(row["nearest"]["frame"] if own is None else own)
 
 
-def _column(opened: OpenStage, pair: Pair) -> Image:
+def _column(opened: OpenAdapter, pair: FigurePair) -> Image:
     parts = []
     for state, words in zip((pair.above, pair.below), pair.words, strict=True):
         parts += [shrink(opened.stage.draw(state), (_SIDE, _SIDE)), _text(words)]

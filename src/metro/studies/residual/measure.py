@@ -16,7 +16,7 @@ from metro.core.latents import Latents
 from metro.data.corpus import Corpus, open_corpus
 from metro.data.encode import require_fitting
 from metro.envs.state_space import States
-from metro.envs.state_spaces import OpenStage
+from metro.envs.state_spaces import OpenAdapter
 from metro.errors import BenchmarkError, LatentsError
 from metro.models.frozen import FrozenModel
 from metro.models.loading import load_model
@@ -30,7 +30,7 @@ _FIRST_SPREAD = 0.4
 
 
 @dataclass(frozen=True)
-class LabSource:
+class SearchConfig:
     """Where the parts are: enough to open them in another process."""
 
     benchmark: str
@@ -38,15 +38,15 @@ class LabSource:
     model: str
     latents: Path
 
-    def open(self) -> "Lab":
+    def open(self) -> "SearchContext":
         """Open all of them; close it after use."""
-        return Lab(self)
+        return SearchContext(self)
 
 
-class Lab:
+class SearchContext:
     """A world, a model and recorded states, to measure latents with."""
 
-    def __init__(self, source: LabSource) -> None:
+    def __init__(self, source: SearchConfig) -> None:
         self.benchmark = load_benchmark(source.benchmark)
         self.model = load_model(source.model)
         loaded = load(source.latents)
@@ -159,8 +159,8 @@ class Lab:
         same = (self.latents.z == np.asarray(target)).all(axis=1)
         return int(same.argmax()) if same.any() else None
 
-    def _open_stage(self) -> OpenStage:
-        return OpenStage(self.benchmark, self.model.image_size, self.model.rendering)
+    def _open_stage(self) -> OpenAdapter:
+        return OpenAdapter(self.benchmark, self.model.image_size, self.model.rendering)
 
 
 def _require_made_of(latents: Latents, model: FrozenModel, corpus: Corpus) -> None:

@@ -18,33 +18,33 @@ from metro.data.collect.spec import library_versions
 from metro.data.collect.workers import use_one_thread
 from metro.envs.rendering import Renderer, adopt, find_renderer
 from metro.errors import BenchmarkError, WorldError
-from metro.evaluation.records import append_rows, read_rows, require_writable
-from metro.studies.residual.measure import Lab, LabSource
+from metro.evaluation.records import append_records, read_records, require_writable
+from metro.studies.residual.measure import SearchConfig, SearchContext
 from metro.studies.residual.search import Budget, find_budget
 from metro.studies.residual.targets import Targets, digest_of
 from metro.types import Progress, Vector
 from metro.version import commit
 
-Row = dict[str, Any]
+StateColumns = dict[str, Any]
 
 _SAMPLES = 5_000
 
-_lab: Lab | None = None
+_lab: SearchContext | None = None
 """What a worker process has open."""
 
 
 @dataclass(frozen=True)
-class Task:
+class ResidualItem:
     """One latent, the budgets that lack a row, and what its rows say beforehand."""
 
     target: Vector
     budgets: Mapping[str, Budget]
     seed: int
-    told: Row
+    told: StateColumns
 
 
 def measure_residuals(  # noqa: PLR0913  (one argument a setting, as the verb has them)
-    source: LabSource,
+    source: SearchConfig,
     targets: Targets,
     path: Path,
     *,
@@ -52,7 +52,7 @@ def measure_residuals(  # noqa: PLR0913  (one argument a setting, as the verb ha
     seed: int = 0,
     workers: int = 1,
     progress: Progress | None = None,
-) -> list[Row]:
+) -> list[StateColumns]:
     """Measure every latent with every budget; append rows to ``path``, return them.
 
     Rows that the file has already are not measured again. A latent is searched for by
@@ -71,18 +71,18 @@ def measure_residuals(  # noqa: PLR0913  (one argument a setting, as the verb ha
     if workers < 1:
         raise BenchmarkError(f"workers must be at least 1, got {workers}.")
     chosen = {name: find_budget(name) for name in budgets}
-    done = {key_of(row): row for row in read_rows(path)}
+    done = {run_key(row): row for row in read_records(path)}
     require_writable(path)
     tasks, wanted = _plan(source, targets, chosen, seed, set(done))
     for rows in _carry_out(source, tasks, workers):
-        append_rows(rows, path)
-        done |= {key_of(row): row for row in rows}
+        append_records(rows, path)
+        done |= {run_key(row): row for row in rows}
         if progress is not None:
             progress(sum(key in done for key in wanted), len(wanted))
     return [done[key] for key in wanted]
 
 
-def key_of(row: Mapping[str, Any]) -> str:
+def run_key(row: Mapping[str, Any]) -> str:
     """Return what a row answers: the same key, the same question."""
     names = ("benchmark", "method", "latent", "budget", "seed", "rendering", "setting")
     digests = [
@@ -111,12 +111,12 @@ def typical_gaps(latents: Latents) -> dict[str, float]:
 
 
 def _plan(
-    source: LabSource,
+    source: SearchConfig,
     targets: Targets,
     budgets: Mapping[str, Budget],
     seed: int,
     done: set[str],
-) -> tuple[list[Task], list[str]]:
+) -> tuple[list[ResidualItem], list[str]]:
     """Return what is left to do, and the keys of all rows."""
     lab = source.open()
     try:
@@ -124,19 +124,19 @@ def _plan(
         told = _describe(lab, targets, seed)
     finally:
         lab.close()
-    tasks: list[Task] = []
+    tasks: list[ResidualItem] = []
     wanted: list[str] = []
     for target, where in zip(targets.z, targets.where, strict=True):
         row = told | {"latent": {"digest": digest_of(target)[:16], **where}}
-        keys = {name: key_of(row | {"budget": name}) for name in budgets}
+        keys = {name: run_key(row | {"budget": name}) for name in budgets}
         left = {name: budgets[name] for name, key in keys.items() if key not in done}
         if left:
-            tasks.append(Task(target, left, seed, row))
+            tasks.append(ResidualItem(target, left, seed, row))
         wanted += keys.values()
     return tasks, wanted
 
 
-def _describe(lab: Lab, targets: Targets, seed: int) -> Row:
+def _describe(lab: SearchContext, targets: Targets, seed: int) -> StateColumns:
     """Return what every row says about where it comes from."""
     model = lab.model
     return {
@@ -157,8 +157,8 @@ def _describe(lab: Lab, targets: Targets, seed: int) -> Row:
 
 
 def _carry_out(
-    source: LabSource, tasks: Sequence[Task], workers: int
-) -> Iterator[list[Row]]:
+    source: SearchConfig, tasks: Sequence[ResidualItem], workers: int
+) -> Iterator[list[StateColumns]]:
     if not tasks:
         return
     if workers == 1 or len(tasks) == 1:
@@ -190,7 +190,9 @@ def _carry_out(
             child.terminate()
 
 
-def _here(source: LabSource, tasks: Sequence[Task]) -> Iterator[list[Row]]:
+def _here(
+    source: SearchConfig, tasks: Sequence[ResidualItem]
+) -> Iterator[list[StateColumns]]:
     import torch
 
     threads = torch.get_num_threads()
@@ -204,7 +206,7 @@ def _here(source: LabSource, tasks: Sequence[Task]) -> Iterator[list[Row]]:
         torch.set_num_threads(threads)
 
 
-def _open(source: LabSource, renderer: Renderer) -> None:
+def _open(source: SearchConfig, renderer: Renderer) -> None:
     """Open the lab of a worker process; Ctrl-C is its parent's business."""
     global _lab
     signal.signal(signal.SIGINT, signal.SIG_IGN)
@@ -213,13 +215,13 @@ def _open(source: LabSource, renderer: Renderer) -> None:
     _lab = source.open()
 
 
-def _work(task: Task) -> list[Row]:
+def _work(task: ResidualItem) -> list[StateColumns]:
     if _lab is None:  # the pool calls `_open` first
         raise AssertionError("a worker without a lab")
     return _rows(_lab, task)
 
 
-def _rows(lab: Lab, task: Task) -> list[Row]:
+def _rows(lab: SearchContext, task: ResidualItem) -> list[StateColumns]:
     found = lab.measure(task.target, list(task.budgets.values()), task.seed)
     return [
         task.told | {"budget": name} | row

@@ -76,7 +76,7 @@ class Starts:
 
 
 @dataclass(frozen=True, eq=False)
-class Closest:
+class BestMatch:
     """The nearest state that a budget found."""
 
     residual: float
@@ -85,7 +85,7 @@ class Closest:
 
 
 @dataclass(frozen=True, eq=False)
-class Trail:
+class SearchHistory:
     """What a search found so far, after every iteration of every restart.
 
     Attributes:
@@ -98,7 +98,7 @@ class Trail:
     states: States
     renders: NDArray[np.int64]
 
-    def within(self, budget: Budget) -> Closest:
+    def within(self, budget: Budget) -> BestMatch:
         """Return what a smaller budget found: its restarts are the first of these."""
         if budget.restarts > len(self.gaps) or budget.iterations > self.gaps.shape[1]:
             raise BenchmarkError(
@@ -107,7 +107,7 @@ class Trail:
             )
         last = budget.iterations - 1
         best = int(np.argmin(self.gaps[: budget.restarts, last]))
-        return Closest(
+        return BestMatch(
             float(self.gaps[best, last]),
             self.states[best, last],
             int(self.renders[: budget.restarts, last].sum()),
@@ -127,7 +127,7 @@ def search_states(
     *,
     budget: Budget,
     seed: Sequence[int] = (0,),
-) -> Trail:
+) -> SearchHistory:
     """Return the course of a search for the state whose picture encodes to ``target``.
 
     A restart draws from a stream of its own and looks at nobody else, so that those of
@@ -155,7 +155,7 @@ def search_states(
         for number, start in enumerate(starts.states[: budget.restarts])
     ]
     gaps, states, renders = zip(*courses, strict=True)
-    return Trail(np.array(gaps), np.array(states), np.array(renders))
+    return SearchHistory(np.array(gaps), np.array(states), np.array(renders))
 
 
 def _require_latent(target: Vector) -> Vector:

@@ -33,7 +33,7 @@ _EXACT = 0.05
 
 
 @dataclass(frozen=True)
-class ResidualCell:
+class ResidualResult:
     """The residuals of one method in one world at one budget.
 
     Attributes:
@@ -93,7 +93,7 @@ class ResidualCell:
         )
 
 
-def summarise_residuals(rows: Sequence[Row]) -> list[ResidualCell]:
+def summarise_residuals(rows: Sequence[Row]) -> list[ResidualResult]:
     """Return a cell for every benchmark, model, planner and budget that has a value."""
     groups: dict[tuple[str, ...], list[Row]] = {}
     for row in _unique(rows):
@@ -214,14 +214,14 @@ def _order(key: tuple[str, ...]) -> tuple[Any, ...]:
     return benchmark, model, _METHODS.index(method), planner, _BUDGETS.index(budget)
 
 
-def _cell(key: tuple[str, ...], rows: Sequence[Row]) -> ResidualCell:
+def _cell(key: tuple[str, ...], rows: Sequence[Row]) -> ResidualResult:
     found = [row["residual"] for row in rows if row["residual"] is not None]
     lower, median, upper = (
         np.quantile(found, [0.25, 0.5, 0.75]) if found else [np.nan] * 3
     )
     gaps = rows[0]["gaps"]
     benchmark, model, method, planner, budget = key
-    return ResidualCell(
+    return ResidualResult(
         benchmark,
         model,
         method,
@@ -238,12 +238,12 @@ def _cell(key: tuple[str, ...], rows: Sequence[Row]) -> ResidualCell:
     )
 
 
-def _paper(cell: ResidualCell) -> str:
+def _paper(cell: ResidualResult) -> str:
     told = PAPER.get((cell.benchmark, cell.method, cell.budget))
     return "" if told is None or "lewm" not in cell.model else f"{told:.2f}"
 
 
-def _plateaus(rows: Sequence[Row], cells: Sequence[ResidualCell]) -> list[str]:
+def _plateaus(rows: Sequence[Row], cells: Sequence[ResidualResult]) -> list[str]:
     """Return a sentence for every method that was searched with both budgets.
 
     Of the latents that have both rows, so that like is compared with like.
@@ -266,7 +266,7 @@ def _plateaus(rows: Sequence[Row], cells: Sequence[ResidualCell]) -> list[str]:
     return sentences
 
 
-def _plateau(small: ResidualCell, large: ResidualCell) -> str:
+def _plateau(small: ResidualResult, large: ResidualResult) -> str:
     verdict = (
         "zero: such states exist"
         if large.relative < _EXACT

@@ -5,14 +5,14 @@ from pathlib import Path
 
 from metro.core.latents import Latents
 from metro.errors import BenchmarkError
-from metro.evaluation.context import BenchSource
+from metro.evaluation.context import EvalConfig
 from metro.evaluation.queries import QuerySet
 from metro.evaluation.settings import choose_settings, find_queries
 from metro.models.loading import load_model
 from metro.planners.hierarchical.hierarchy import require_macro
 from metro.planners.method_names import GRAPH_METHODS, HIERARCHICAL_METHODS
 from metro.storage.artefacts import load
-from metro.studies.residual.measure import LabSource
+from metro.studies.residual.measure import SearchConfig
 from metro.studies.residual.sub_goals import SubGoals, collect_sub_goals
 from metro.studies.residual.targets import (
     CONTROLS,
@@ -69,8 +69,8 @@ class Asked:
 
 
 def find_targets(
-    source: LabSource,
-    bench: BenchSource,
+    source: SearchConfig,
+    context: EvalConfig,
     asked: Asked,
     *,
     progress: Progress | None = None,
@@ -81,18 +81,18 @@ def find_targets(
         latents: Latents = getattr(loaded, "latents", loaded)
         draw = recorded_targets if asked.method == "recorded" else random_targets
         return draw(latents, count=asked.count, seed=asked.seed)
-    found = find_sub_goals(bench, asked, progress=progress)
+    found = find_sub_goals(context, asked, progress=progress)
     return sub_goal_targets(found, count=asked.count, seed=asked.seed)
 
 
 def find_sub_goals(
-    bench: BenchSource, asked: Asked, *, progress: Progress | None = None
+    context: EvalConfig, asked: Asked, *, progress: Progress | None = None
 ) -> SubGoals:
     """Return all sub-goals of the runs that were asked for."""
-    if asked.method in HIERARCHICAL_METHODS and bench.macro is None:
-        require_macro(asked.method, None, load_model(bench.model))
+    if asked.method in HIERARCHICAL_METHODS and context.macro is None:
+        require_macro(asked.method, None, load_model(context.model))
     (setting,) = choose_settings(
-        bench,
+        context,
         asked.method,
         plan_blocks=None if asked.plan_blocks is None else [asked.plan_blocks],
         waypoint_budgets=[asked.waypoint_budget]
@@ -104,8 +104,8 @@ def find_sub_goals(
         planner_seeds=[_PLANNER_SEED],
         macro_steps=asked.macro_steps,
     )
-    queries = first_queries(bench.benchmark, asked)
-    with bench.open() as opened:
+    queries = first_queries(context.benchmark, asked)
+    with context.open() as opened:
         return collect_sub_goals(
             opened, setting, queries, asked.folder, progress=progress
         )

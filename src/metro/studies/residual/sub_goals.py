@@ -11,29 +11,29 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metro.errors import BenchmarkError, StorageError
-from metro.evaluation.context import Bench
+from metro.evaluation.context import EvalContext
 from metro.evaluation.queries import Query, QuerySet
 from metro.evaluation.records import Setting
 from metro.evaluation.run import (
     check_queries,
     describe,
-    make_actor,
-    make_attempt,
+    make_micro_planner,
+    make_rollout,
 )
-from metro.planners.closed_loop import Guide, run_attempts
-from metro.types import Progress, Rows, Vector
+from metro.planners.closed_loop import SubgoalSelector, run_rollouts
+from metro.types import LatentArray, Progress, Vector
 
 _GOAL = "goal"
 """How words for the goal itself begin; it is no sub-goal."""
 
 
-class CollectingGuide:
+class RecordingSelector:
     """Passes on what another guide says, and keeps every new sub-goal.
 
-    Implements `metro.planners.closed_loop.Guide`.
+    Implements `metro.planners.closed_loop.SubgoalSelector`.
     """
 
-    def __init__(self, guide: Guide) -> None:
+    def __init__(self, guide: SubgoalSelector) -> None:
         self._guide = guide
         self.sub_goals: list[tuple[Vector, Vector, int]] = []
         """Sub-goal, observation and step of each, the goal itself left out."""
@@ -58,14 +58,14 @@ class SubGoals:
         provenance: Model, corpus, method, setting, queries.
     """
 
-    latents: Rows
-    observed: Rows
+    latents: LatentArray
+    observed: LatentArray
     where: NDArray[np.int64]
     provenance: dict[str, Any]
 
 
 def collect_sub_goals(
-    bench: Bench,
+    context: EvalContext,
     setting: Setting,
     queries: QuerySet,
     folder: Path,
@@ -73,13 +73,13 @@ def collect_sub_goals(
     progress: Progress | None = None,
 ) -> SubGoals:
     """Return the sub-goals of all queries; planned once, then read from ``folder``."""
-    bench.check(setting, queries)
-    check_queries(bench.corpus, queries)
-    provenance = _provenance(bench, setting, queries)
+    context.check(setting, queries)
+    check_queries(context.corpus, queries)
+    provenance = _provenance(context, setting, queries)
     name = hashlib.sha256(json.dumps(provenance, sort_keys=True).encode()).hexdigest()
-    path = folder / f"{bench.benchmark.name}-{setting.method}-{name[:12]}.npz"
+    path = folder / f"{context.benchmark.name}-{setting.method}-{name[:12]}.npz"
     if not path.exists():
-        _save(_collect(bench, setting, queries, provenance, progress), path)
+        _save(_collect(context, setting, queries, provenance, progress), path)
     return load_sub_goals(path)
 
 
@@ -111,8 +111,10 @@ def _save(found: SubGoals, path: Path) -> None:
     temporary.rename(path)
 
 
-def _provenance(bench: Bench, setting: Setting, queries: QuerySet) -> dict[str, Any]:
-    told = describe(bench, queries, setting)
+def _provenance(
+    context: EvalContext, setting: Setting, queries: QuerySet
+) -> dict[str, Any]:
+    told = describe(context, queries, setting)
     kept = ("benchmark", "model", "corpus", "macro", "graph", "rendering")
     return {name: told[name] for name in kept} | {
         "setting": vars(setting),
@@ -121,24 +123,24 @@ def _provenance(bench: Bench, setting: Setting, queries: QuerySet) -> dict[str, 
 
 
 def _collect(
-    bench: Bench,
+    context: EvalContext,
     setting: Setting,
     queries: QuerySet,
     provenance: dict[str, Any],
     progress: Progress | None,
 ) -> SubGoals:
     asked: Sequence[Query] = list(queries)
-    worlds = bench.worlds(len(asked))
+    worlds = context.worlds(len(asked))
     attempts = [
-        make_attempt(bench, setting, query, world)
+        make_rollout(context, setting, query, world)
         for query, world in zip(asked, worlds, strict=True)
     ]
-    guides = [CollectingGuide(attempt.guide) for attempt in attempts]
+    guides = [RecordingSelector(attempt.guide) for attempt in attempts]
     for attempt, guide in zip(attempts, guides, strict=True):
         attempt.guide = guide
-    actor = make_actor(bench, setting, asked)
-    run_attempts(attempts, actor, step_budget=setting.step_budget, progress=progress)
-    bench.discard(*(a.world for a in attempts if a.error is not None))
+    actor = make_micro_planner(context, setting, asked)
+    run_rollouts(attempts, actor, step_budget=setting.step_budget, progress=progress)
+    context.discard(*(a.world for a in attempts if a.error is not None))
     found = [
         (latent, observed, [query.episode, query.start, query.goal, step])
         for query, guide in zip(asked, guides, strict=True)

@@ -14,7 +14,7 @@ from metro.core.latents import Latents
 from metro.errors import BenchmarkError, LatentsError
 from metro.planners.method_names import HIERARCHICAL_METHODS
 from metro.studies.residual.sub_goals import SubGoals
-from metro.types import Rows, Vector
+from metro.types import LatentArray, Vector
 
 PLANNERS = (*HIERARCHICAL_METHODS, "metro")
 CONTROLS = ("recorded", "random")
@@ -34,7 +34,7 @@ class Targets:
     """
 
     method: str
-    z: Rows
+    z: LatentArray
     where: Sequence[dict[str, int]]
     told: dict[str, Any]
 
