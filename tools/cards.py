@@ -1,9 +1,8 @@
-"""Write what the shipped models reach into their cards, from the rows in docs/results.
+"""Write what the shipped models reach into their cards, from the rows in results/.
 
 Only the section "What it reaches" is written; all else in a card stays as it is.
 """
 
-import json
 import re
 from collections import defaultdict
 from collections.abc import Iterable
@@ -11,10 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from metro.analysis.statistics import wilson
+from metro.evaluation.records import find_record_files, read_records
 
 ROOT = Path(__file__).parents[1]
 ASSETS = ROOT / "src" / "metro" / "assets"
-ROWS = ROOT / "docs" / "results"
+ROWS = ROOT / "results"
 HEADING = "## What it reaches\n"
 
 
@@ -45,9 +45,8 @@ def _reached(model: str) -> list[str]:
 
 
 def _flat_rows(model: str) -> Iterable[dict[str, Any]]:
-    for file in sorted(ROWS.glob("*.jsonl")):
-        for text in file.read_text().splitlines():
-            row = json.loads(text)
+    for file in find_record_files(ROWS):
+        for row in read_records(file):
             named = (row["model"] or {}).get("name") == model
             near = row["query"]["goal"] - row["query"]["start"] == 25
             if named and near and row["setting"]["method"] == "flat":

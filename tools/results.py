@@ -1,4 +1,4 @@
-"""Write docs/results.md, and the results in the README, from the rows in docs/results."""
+"""Write docs/results.md, and the results in the README, from the rows in results/."""
 
 import re
 from functools import cache
@@ -15,7 +15,7 @@ from metro.report.overview import overview
 from metro.studies.registry import STUDIES
 
 ROOT = Path(__file__).parents[1]
-RESULTS = ROOT / "docs" / "results"
+RESULTS = ROOT / "results"
 TARGET = ROOT / "docs" / "results.md"
 README = ROOT / "README.md"
 BEGIN, END = "<!-- results: begin (tools/results.py) -->", "<!-- results: end -->"
@@ -28,13 +28,13 @@ LEFT_TO_PAGE = "pusht-18685"
 
 @cache
 def material() -> ReportInputs:
-    """Return rows, studies, pictures and words in docs/results."""
+    """Return rows, studies, pictures and words in results/."""
     return gather([RESULTS])
 
 
 def render_page() -> str:
     """Return the whole page: what we found in words, then all tables."""
-    tables = results_markdown(material(), "results/pictures/", STUDIES)
+    tables = results_markdown(material(), "../results/pictures/", STUDIES)
     return material().preface + "\n" + tables
 
 

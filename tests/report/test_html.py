@@ -12,7 +12,7 @@ from metro.report.study import Section, Study
 from metro.studies import registry
 from metro.studies.registry import STUDIES
 
-RESULTS = Path(__file__).parents[2] / "docs" / "results"
+RESULTS = Path(__file__).parents[2] / "results"
 LOOKS = [(1280, False), (1280, True), (390, False), (390, True)]
 
 if find_browser() is None:

@@ -10,6 +10,7 @@ from metro.errors import BenchmarkError
 from metro.evaluation.queries import Query
 from metro.evaluation.records import (
     USUAL_GRAPH_OPTIONS,
+    find_record_files,
     graph_options_of,
     read_records,
 )
@@ -109,7 +110,7 @@ class EpisodeResult:
 
 
 def load_records(paths: Iterable[Path]) -> list[dict[str, Any]]:
-    """Return the rows of all files, and of all .jsonl files in folders.
+    """Return the rows of all files, and of all files of rows in folders.
 
     A file that is absent or empty is an error.
     """
@@ -127,7 +128,7 @@ def load_records(paths: Iterable[Path]) -> list[dict[str, Any]]:
 def _files(paths: Iterable[Path]) -> Iterator[Path]:
     for path in paths:
         if path.is_dir():
-            yield from sorted(path.glob("*.jsonl"))
+            yield from find_record_files(path)
         else:
             yield path
 

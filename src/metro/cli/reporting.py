@@ -19,7 +19,7 @@ def report(
         typer.Argument(
             metavar="[ROWS]",
             help="Rows (.jsonl) of metro evaluate, or folders of them with studies/, "
-            "pictures/ and preface.md; docs/results if not given.",
+            "pictures/ and preface.md; results if not given.",
         ),
     ] = None,
     output: Annotated[
@@ -37,7 +37,7 @@ def report(
     from metro.report.summary import headline_rows
     from metro.studies.registry import STUDIES
 
-    found = gather(rows or [Path("docs/results")])
+    found = gather(rows or [Path("results")])
     written = write_report(found, output, STUDIES)
     if as_json:
         print_json(headline_rows(found.rows))

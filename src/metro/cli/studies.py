@@ -11,7 +11,7 @@ from metro.cli.app import AsJson, app, print_json
 from metro.cli.evaluate import RowsPath
 from metro.cli.reporting import RowFiles
 
-RESULTS = Path("docs/results")
+RESULTS = Path("results")
 
 
 class Studies(TyperGroup):

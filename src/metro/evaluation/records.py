@@ -1,9 +1,12 @@
 """Rows: one JSON object a query and planner seed, appended to a JSONL file."""
 
+import gzip
 import json
 import os
+import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from io import BufferedRandom
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +22,21 @@ from metro.planners.method_names import (
     METHODS,
     OPTIONS,
 )
+
+Record = dict[str, Any]
+"""One row: a JSON object."""
+
+PACKED = ".gz"
+HEADER = "header"
+SHARED = (
+    *("base", "batch", "benchmark", "budget", "corpus", "device", "episodes_used"),
+    *("gaps", "graph", "graph_options", "macro", "method", "model", "parameters"),
+    *("processor", "queries", "renderer", "rendering", "role", "setting", "share"),
+    *("study", "subset_seed", "trained_on_corpus", "versions"),
+)
+"""What many rows have in common, and a packed file writes once."""
+
+_BLOCK_BYTES = 1 << 16
 
 USUAL_GRAPH_OPTIONS: dict[str, float] = {
     "num_neighbours": DEFAULT_NEIGHBOURS,
@@ -118,8 +136,24 @@ def to_json(setting: Setting, query: Query) -> dict[str, Any]:
     return {"setting": told, "query": query.to_json()}
 
 
+def find_record_files(folder: Path) -> list[Path]:
+    """Return the files of rows in a folder, plain and packed, sorted by name."""
+    return sorted([*folder.glob("*.jsonl"), *folder.glob(f"*.jsonl{PACKED}")])
+
+
+def record_name(path: Path) -> str:
+    """Return the name of a file of rows without its endings."""
+    return path.name.removesuffix(PACKED).removesuffix(".jsonl")
+
+
 def require_writable(path: Path) -> None:
     """Raise `BenchmarkError` if rows could not be appended: before they cost hours."""
+    packed = path if path.suffix == PACKED else path.with_name(path.name + PACKED)
+    if path == packed or packed.exists():
+        raise BenchmarkError(
+            f"{packed} is packed, and rows are appended to plain files only. Unpack "
+            f"it first: gunzip {packed}"
+        )
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with path.open("a"):
@@ -130,58 +164,142 @@ def require_writable(path: Path) -> None:
         ) from error
 
 
-def append_records(rows: Iterable[Mapping[str, Any]], path: Path) -> None:
-    """Append rows to a JSONL file; on disk when this returns."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    _mend_the_last_line(path)
-    with path.open("a") as file:
-        for row in rows:
-            file.write(json.dumps(row, sort_keys=True) + "\n")
+def append_records(rows: Iterable[Record], path: Path) -> None:
+    """Append rows to a JSONL file; they are on disk when this returns."""
+    require_writable(path)
+    with path.open("r+b") as file:
+        _mend_the_end(file, path)
+        file.write(b"".join(_to_line(row) for row in rows))
         file.flush()
         os.fsync(file.fileno())
 
 
-def _mend_the_last_line(path: Path) -> None:
-    """End a whole last line; remove what a kill left of a row."""
-    if not path.exists():
-        return
-    read_records(path)  # a file of something else is refused, and left as it is
-    text = path.read_bytes()
-    whole = text.rfind(b"\n") + 1
-    if whole == len(text):
-        return
-    with path.open("r+b") as file:
-        if _is_row(text[whole:]):
-            file.seek(0, os.SEEK_END)
-            file.write(b"\n")
-        else:
-            file.truncate(whole)
+def _mend_the_end(file: BufferedRandom, path: Path) -> None:
+    """Go to the end of the last whole row: end its line, or cut off a torn one.
+
+    Only the first byte and the last line are read, so that appending costs as much as
+    what is appended, not as much as the file.
+    """
+    line = _read_last_line(file)
+    file.seek(0)
+    # A file of something else must stay as it is; all our lines begin with a brace.
+    if file.read(1) not in (b"", b"{") or line[:1] not in (b"", b"{"):
+        raise BenchmarkError(_not_a_row(1, path))
+    end = file.seek(0, os.SEEK_END)
+    if _parse_line(line) is not None:
+        file.write(b"\n")
+    elif line:
+        file.truncate(file.seek(end - len(line)))
 
 
-def _is_row(line: bytes) -> bool:
-    try:
-        return isinstance(json.loads(line), dict)
-    except ValueError:
-        return False
+def _read_last_line(file: BufferedRandom) -> bytes:
+    """Return what comes after the last line break, read backwards in blocks."""
+    line, place = b"", file.seek(0, os.SEEK_END)
+    while place > 0 and b"\n" not in line:
+        size = min(place, _BLOCK_BYTES)
+        place = file.seek(place - size)
+        line = file.read(size) + line
+    return line[line.rfind(b"\n") + 1 :]
 
 
-def read_records(path: Path) -> list[dict[str, Any]]:
-    """Return the rows of a JSONL file; a last line cut short by a kill is left out."""
+def read_records(path: Path) -> list[Record]:
+    """Return the rows of a file, plain or packed; none if the file does not exist.
+
+    A last line that a kill cut short is left out.
+    """
     if not path.exists():
         return []
-    lines = path.read_bytes().split(b"\n")
-    rows = []
-    for number, line in enumerate(lines):
-        if _is_row(line):
-            rows.append(json.loads(line))
-            continue
-        cut_short = number == len(lines) - 1 and line[:1] in (b"", b"{")
-        if not cut_short:
-            raise BenchmarkError(
-                f"Line {number + 1} of {path} is not a row. Delete it, and run again; "
-                f"or choose a file of rows (.jsonl)."
-            )
+    lines = _read_bytes(path).split(b"\n")
+    rows: list[Record] = []
+    headers: list[Record] = []
+    header: Record = {}
+    for number, line in enumerate(lines, start=1):
+        row = _parse_line(line)
+        if row is None:
+            cut_short = number == len(lines) and line[:1] in (b"", b"{")
+            if not cut_short:
+                raise BenchmarkError(_not_a_row(number, path))
+        elif row.keys() != {HEADER}:
+            # Sorted, as plain files have them: their order reaches reports.
+            rows.append(dict(sorted({**header, **row}.items())) if header else row)
+        elif isinstance(row[HEADER], dict):
+            header = row[HEADER]
+            headers.append(header)
+        elif row[HEADER] in range(len(headers)):
+            header = headers[row[HEADER]]
+        else:
+            raise BenchmarkError(_not_a_row(number, path))
     return rows
+
+
+def pack_records(path: Path) -> Path:
+    """Replace a plain file of rows by a packed one, ``NAME.jsonl.gz``; return its path.
+
+    Packed, what many rows share (model, corpus, setting, versions) is written once: a
+    line ``{"header": {...}}`` holds it for the rows that come after it, and
+    ``{"header": 3}`` goes back to the fourth header. The last header is empty, so that
+    rows may be appended to the file that ``gunzip`` makes of it. The same rows give the
+    same bytes.
+    """
+    packed = path.with_name(path.name + PACKED)
+    if packed.exists():
+        raise BenchmarkError(f"{packed} exists already. Move it away first.")
+    rows = read_records(path)
+    if not rows:
+        raise BenchmarkError(f"{path} has no rows to pack.")
+    packed.write_bytes(pack(rows))
+    path.unlink()
+    return packed
+
+
+def pack(rows: Iterable[Record]) -> bytes:
+    """Return the content of a packed file; see `pack_records`."""
+    lines: list[bytes] = []
+    known: dict[str, int] = {}
+    current = json.dumps({})
+    for row in rows:
+        header = {name: row[name] for name in SHARED if name in row}
+        text = json.dumps(header, sort_keys=True)
+        if text != current:
+            lines.append(_to_line({HEADER: known.get(text, header)}))
+            known.setdefault(text, len(known))
+            current = text
+        lines.append(_to_line({k: v for k, v in row.items() if k not in SHARED}))
+    lines.append(_to_line({HEADER: {}}))
+    # Without a time stamp: a file that is packed twice must not differ.
+    return gzip.compress(b"".join(lines), mtime=0)
+
+
+def _to_line(row: Record) -> bytes:
+    return json.dumps(row, sort_keys=True).encode() + b"\n"
+
+
+def _parse_line(line: bytes) -> Record | None:
+    """Return the JSON object in a line; None if there is none."""
+    try:
+        row = json.loads(line)
+    except ValueError:
+        return None
+    return row if isinstance(row, dict) else None
+
+
+def _not_a_row(number: int, path: Path) -> str:
+    return (
+        f"Line {number} of {path} is not a row. Delete it, and run again; or choose a "
+        f"file of rows (.jsonl)."
+    )
+
+
+def _read_bytes(path: Path) -> bytes:
+    content = path.read_bytes()
+    if path.suffix != PACKED:
+        return content
+    try:
+        return gzip.decompress(content)
+    except (OSError, EOFError, zlib.error) as error:
+        raise BenchmarkError(
+            f"{path} is damaged ({error}). Restore it from a copy."
+        ) from error
 
 
 def summarise(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

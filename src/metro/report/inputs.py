@@ -8,6 +8,7 @@ from typing import Any
 
 from metro.analysis.episode_results import load_records
 from metro.errors import BenchmarkError
+from metro.evaluation.records import find_record_files, record_name
 
 Rows = Sequence[Mapping[str, Any]]
 PREFACE, STUDIES, PICTURES, CAPTIONS = (
@@ -52,8 +53,8 @@ class ReportInputs:
 def gather(paths: Iterable[Path]) -> ReportInputs:
     """Return the material at ``paths``: files of rows, or folders.
 
-    A folder has rows (``*.jsonl``), and may have rows of studies
-    (``studies/NAME.jsonl``), pictures with their captions, and a preface.
+    A folder has rows (``*.jsonl``, or packed, ``*.jsonl.gz``), and may have rows of
+    studies (``studies/NAME.jsonl``), pictures with their captions, and a preface.
 
     Raises:
         BenchmarkError: If there are no rows, or captions and pictures do not fit.
@@ -66,15 +67,16 @@ def gather(paths: Iterable[Path]) -> ReportInputs:
         if not path.is_dir():
             files.append(path)
             continue
-        found = sorted(path.glob("*.jsonl"))
+        found = find_record_files(path)
         if not found:
             raise BenchmarkError(
                 f"{path} has no rows (*.jsonl). metro evaluate -o {path}/rows.jsonl "
                 f"writes them."
             )
         files += found
-        for file in sorted((path / STUDIES).glob("*.jsonl")):
-            studies[file.stem] = [*studies.get(file.stem, []), *load_records([file])]
+        for file in find_record_files(path / STUDIES):
+            name = record_name(file)
+            studies[name] = [*studies.get(name, []), *load_records([file])]
         pictures += _pictures(path / PICTURES)
         if (path / PREFACE).exists():
             prefaces.append((path / PREFACE).read_text())

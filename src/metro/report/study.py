@@ -5,7 +5,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from metro.evaluation.records import read_records
+from metro.evaluation.records import find_record_files, read_records, record_name
 from metro.report.document import Block
 
 Row = Mapping[str, Any]
@@ -43,9 +43,9 @@ class Study:
 def files_of(study: Study, results: Path) -> list[Path]:
     """Return the files in a folder of results that a study's rows are in."""
     if study.reads_evaluation:
-        return sorted(results.glob("*.jsonl"))
-    own = results / "studies" / f"{study.name}.jsonl"
-    return [own] if own.is_file() else []
+        return find_record_files(results)
+    found = find_record_files(results / "studies")
+    return [file for file in found if record_name(file) == study.name]
 
 
 def count_rows(study: Study, results: Path) -> int:

@@ -177,7 +177,7 @@ RE_ENTRY = Study(
     name="re-entry",
     title="Re-entry",
     question="What is lost if the route is solved once and followed to its end?",
-    command="metro study re-entry docs/results/*.jsonl",
+    command="metro study re-entry results",
     render=render_re_entry,
     reads_evaluation=True,
 )
@@ -188,7 +188,7 @@ ORACLE = Study(
         "Are retrieved sub-goals as good as those of the query's own recording, and do "
         "they get there sooner?"
     ),
-    command="metro study oracle docs/results/*.jsonl",
+    command="metro study oracle results",
     render=render_oracle,
     reads_evaluation=True,
 )

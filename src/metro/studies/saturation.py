@@ -210,7 +210,7 @@ SATURATION = Study(
     question="From how many frames on do latent gaps tell nothing?",
     command=(
         "metro saturation tworoom.latents reacher.latents "
-        "-o docs/results/studies/saturation.jsonl"
+        "-o results/studies/saturation.jsonl"
     ),
     render=render,
 )

@@ -174,7 +174,7 @@ CORPUS_SIZE = Study(
     command=(
         "metro study corpus-size tworoom --corpus tworoom.h5 "
         "--model lewm-small-tworoom --graph tworoom.metro --waypoint-budget 8 "
-        "-o docs/results/studies/corpus-size.jsonl"
+        "-o results/studies/corpus-size.jsonl"
     ),
     render=render,
 )

@@ -147,7 +147,7 @@ MICRO_PLANNER = Study(
         "metro study micro-planner tworoom --corpus tworoom.h5 "
         "--model lewm-small-tworoom --fine-tuned tuned.safetensors "
         "--graph tworoom.metro --waypoint-budget 8 "
-        "-o docs/results/studies/micro-planner.jsonl"
+        "-o results/studies/micro-planner.jsonl"
     ),
     render=render,
 )

@@ -174,7 +174,7 @@ OFFLINE_COST = Study(
         "metro study offline-cost tworoom --corpus tworoom.h5 "
         "--latents tworoom.latents --model lewm-small-tworoom "
         "--macro macro-lewm-small-tworoom "
-        "-o docs/results/studies/offline-cost.jsonl"
+        "-o results/studies/offline-cost.jsonl"
     ),
     render=render,
 )

@@ -290,7 +290,7 @@ RESIDUAL = Study(
     command=(
         "metro residual BENCHMARK --method hi-lewm-c --budget small --budget large "
         "--corpus CORPUS --model MODEL --latents LATENTS --macro MACRO "
-        "-o docs/results/studies/residual.jsonl"
+        "-o results/studies/residual.jsonl"
     ),
     render=render_residual,
 )
