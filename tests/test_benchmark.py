@@ -13,7 +13,7 @@ from metro.benchmark import (
     load_benchmark,
     read_benchmark,
 )
-from metro.data.collect import RECIPES, find_recipe, make_collector
+from metro.data.collect import VARIANTS, find_recipe, make_collector
 from metro.errors import BenchmarkError
 
 NAMES = ["cube", "pusht", "reacher", "tworoom"]
@@ -40,8 +40,8 @@ def test_each_can_be_read(name):
 @pytest.mark.parametrize("name", NAMES)
 def test_recipes_of_the_toml_are_those_of_the_registry(name):
     """In the same order, and each has a collector that can be made."""
-    assert load_benchmark(name).recipes == tuple(RECIPES[name])
-    for recipe in RECIPES[name]:
+    assert load_benchmark(name).recipes == tuple(VARIANTS[name])
+    for recipe in VARIANTS[name]:
         collector = make_collector(name, recipe)
         assert callable(collector.begin)
         assert callable(collector.act)

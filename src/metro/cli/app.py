@@ -35,9 +35,6 @@ app = typer.Typer(
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-AsJson = Annotated[bool, typer.Option("--json", help="Print JSON instead of a table.")]
-Force = Annotated[bool, typer.Option("--force", help="Replace OUTPUT.")]
-
 
 def main() -> None:
     """Run the command line; an error of ours is one line on stderr and exit code 1."""

@@ -5,7 +5,8 @@ from typing import Annotated
 
 import typer
 
-from metro.cli.app import AsJson, Force, app, print_json
+from metro.cli.app import app, print_json
+from metro.cli.options import AsJson, Force
 
 GraphPath = Annotated[
     Path, typer.Argument(metavar="GRAPH", help="A graph made by metro build.")

@@ -5,7 +5,8 @@ from typing import Annotated
 
 import typer
 
-from metro.cli.app import AsJson, app, print_json, require_worlds
+from metro.cli.app import app, print_json, require_worlds
+from metro.cli.options import AsJson
 from metro.cli.worlds import BenchmarkName
 
 

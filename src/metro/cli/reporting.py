@@ -5,7 +5,8 @@ from typing import Annotated
 
 import typer
 
-from metro.cli.app import AsJson, app, print_json
+from metro.cli.app import app, print_json
+from metro.cli.options import AsJson
 
 RowFiles = Annotated[
     list[Path], typer.Argument(metavar="ROWS", help="Rows (.jsonl) of metro evaluate.")

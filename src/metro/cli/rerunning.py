@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from metro.cli.app import AsJson, app, print_json, require_worlds
+from metro.cli.app import app, print_json, require_worlds
 from metro.cli.evaluate import (
     Batch,
     Device,
@@ -15,6 +15,7 @@ from metro.cli.evaluate import (
     TrustPickle,
     Workers,
 )
+from metro.cli.options import AsJson
 from metro.cli.worlds import BenchmarkName
 
 

@@ -5,7 +5,7 @@ from typing import Annotated
 
 import typer
 
-from metro.cli.app import AsJson, app, print_json, require_worlds
+from metro.cli.app import app, print_json, require_worlds
 from metro.cli.evaluate import (
     Distance,
     Graph,
@@ -19,6 +19,7 @@ from metro.cli.evaluate import (
     WaypointBudget,
     Workers,
 )
+from metro.cli.options import AsJson
 from metro.cli.worlds import BenchmarkName
 
 

@@ -7,8 +7,9 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from metro.cli.app import AsJson, app, print_json
+from metro.cli.app import app, print_json
 from metro.cli.evaluate import RowsPath
+from metro.cli.options import AsJson
 from metro.cli.reporting import RowFiles
 
 RESULTS = Path("results")

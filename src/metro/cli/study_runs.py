@@ -6,7 +6,7 @@ from typing import Annotated, Any
 
 import typer
 
-from metro.cli.app import AsJson, require_worlds
+from metro.cli.app import require_worlds
 from metro.cli.evaluate import (
     Batch,
     Distance,
@@ -17,6 +17,7 @@ from metro.cli.evaluate import (
     RowsPath,
 )
 from metro.cli.evaluate import Workers as NumWorkers
+from metro.cli.options import AsJson
 from metro.cli.studies import show_study, study
 from metro.cli.worlds import BenchmarkName
 

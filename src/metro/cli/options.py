@@ -1,0 +1,117 @@
+"""Options and arguments that several verbs share, each written once.
+
+A parameter of a verb is named like the Python parameter it becomes; its alias has the
+type and the help. An option of one verb alone stays beside that verb.
+"""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+
+def _option(help_text: str, *names: str, least: int | None = None) -> Any:
+    return typer.Option(*names, help=help_text, min=least)
+
+
+BenchmarkName = Annotated[
+    str,
+    typer.Argument(metavar="BENCHMARK", help="Name of a benchmark, such as tworoom."),
+]
+CorpusPath = Annotated[
+    str,
+    typer.Argument(
+        metavar="CORPUS",
+        help="Recorded episodes: a file, a folder, or a dataset name that "
+        "stable-worldmodel knows.",
+    ),
+]
+GraphPath = Annotated[
+    Path, typer.Argument(metavar="GRAPH", help="Graph made by metro build.")
+]
+
+Corpus = Annotated[str, _option("Recorded episodes that the queries come from.")]
+Model = Annotated[
+    str,
+    _option(
+        "World model: the name of a shipped one, a file, a folder, a repository, or "
+        "package.module:factory."
+    ),
+]
+Graph = Annotated[
+    Path | None,
+    _option("Graph made by metro build; serves every H. Needed by metro, committed."),
+]
+RequiredGraph = Annotated[Path, _option("Graph made by metro build; serves every H.")]
+Macro = Annotated[
+    str | None,
+    _option("Macro model made by metro train-macro. Needed by the hi-lewm methods."),
+]
+MacroSteps = Annotated[
+    int | None,
+    _option(
+        "h_h, macro steps of the hi-lewm methods. Default: 1, and 2 for the staged one."
+    ),
+]
+MethodOption = Annotated[
+    str | None,
+    _option(
+        "Variant of a method: box for hi-lewm, leave-one-out for hi-lewm-c and "
+        "hi-lewm-c-staged."
+    ),
+]
+Distance = Annotated[int, _option("d, frames from start to goal.")]
+PlanBlocks = Annotated[
+    int | None,
+    _option("h, action blocks per micro plan. Default: 1, and 2 for hi-lewm."),
+]
+WaypointBudget = Annotated[
+    int | None, _option("H, frames per sub-goal. Default: the graph's own.")
+]
+StepBudget = Annotated[
+    int | None, _option("T, environment steps per query. Default: 2 d.")
+]
+PlannerSeeds = Annotated[
+    list[int] | None,
+    _option("Random seed of the micro planner; repeat it for several.", least=0),
+]
+Queries = Annotated[
+    Path | None,
+    _option(
+        "Query file made by metro queries. Default: the benchmark's own.", "--queries"
+    ),
+]
+First = Annotated[int | None, _option("Plan only this many queries of the file.")]
+Batch = Annotated[int, _option("Number of queries planned together.")]
+Workers = Annotated[
+    int, _option("Number of worker processes; the results are the same.")
+]
+AllWorkers = Annotated[
+    int | None, _option("Number of worker processes. Default: one per core.")
+]
+Threads = Annotated[int, _option("Number of torch threads.", least=1)]
+Device = Annotated[
+    str | None,
+    _option("Device of the model: cpu, cuda or mps. Default: the fastest available."),
+]
+TrustPickle = Annotated[
+    bool,
+    _option("Load a pickled model, which can run any code.", "--trust-pickle"),
+]
+Seed = Annotated[int, _option("Random seed for all sampling.", least=0)]
+PresetSeed = Annotated[
+    int | None,
+    _option("Random seed for all sampling. Default: the preset's.", least=0),
+]
+
+RowsPath = Annotated[
+    Path, _option("File of result rows (.jsonl) to append to.", "--output", "-o")
+]
+ModelPath = Annotated[
+    Path, _option("Model file (.safetensors) to write.", "--output", "-o")
+]
+Force = Annotated[bool, _option("Replace OUTPUT if it exists.", "--force")]
+AsJson = Annotated[bool, _option("Print JSON instead of a table.", "--json")]
+Verify = Annotated[
+    bool, _option("Check the digests of all files before reading them.", "--verify")
+]
