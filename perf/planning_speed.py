@@ -21,6 +21,7 @@ import torch
 from torch import Tensor, nn
 
 from metro.compat import import_swm
+from metro.models.action_stats import require_stats
 from metro.models.frozen import FrozenModel
 from metro.models.loading import load_model
 from metro.planners.cem import CEMSettings
@@ -88,7 +89,12 @@ def measure(
     rng = np.random.default_rng(0)
     size = model.image_size
     frames, goals = rng.integers(0, 256, (2, environments, size, size, 3), np.uint8)
-    actor = CEMPlanner(model, settings, list(range(environments)))
+    actor = CEMPlanner(
+        model,
+        settings,
+        list(range(environments)),
+        action_stats=require_stats(model),
+    )
     policy = swm_policy(model, settings, environments)
     infos = {
         "pixels": frames[:, None],

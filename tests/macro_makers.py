@@ -6,6 +6,7 @@ import numpy as np
 import torch
 from model_makers import TINY, make_model, scramble
 
+from metro.models.action_stats import ActionStats
 from metro.models.macro.macro_config import MacroTrainConfig
 from metro.models.macro.macro_model import MacroModel
 from metro.models.macro.macro_networks import MacroNetwork
@@ -27,7 +28,7 @@ SIZES = replace(
 
 QUICK = MacroTrainConfig(epochs=2, batch_size=16, learning_rate=3e-3)
 
-SCALING = ([0.0, 0.0], [1.0, 1.0])
+ACTION_STATS = ActionStats([0.0, 0.0], [1.0, 1.0])
 
 
 def make_trajectories(num_episodes=12, length=100, *, seed=0):
@@ -49,8 +50,8 @@ def make_trajectories(num_episodes=12, length=100, *, seed=0):
 
 
 def make_frozen(**settings):
-    """Return a tiny frozen world model that knows its scaling."""
-    return make_model(scaling=SCALING, **settings)
+    """Return a tiny frozen world model that knows its action statistics."""
+    return make_model(action_stats=ACTION_STATS, **settings)
 
 
 def make_macro(model=None, sizes: MacroSizes = SIZES, **settings):

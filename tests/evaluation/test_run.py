@@ -105,11 +105,13 @@ def test_first_plans_do_not_depend_on_company(context, queries, name):
             [(query.episode, query.goal) for query in queries],
         )
     )
-    everyone = CEMPlanner(model, settings, seeds)
+    stats = {"action_stats": context.action_stats}
+    everyone = CEMPlanner(model, settings, seeds, **stats)
     together = everyone.plan(starts, goals, range(len(seeds)))
     for number, seed in enumerate(seeds):
         one = slice(number, number + 1)
-        alone = CEMPlanner(model, settings, [seed]).plan(starts[one], goals[one], [0])
+        alone = CEMPlanner(model, settings, [seed], **stats)
+        alone = alone.plan(starts[one], goals[one], [0])
         np.testing.assert_allclose(alone[0], together[number], atol=2e-5)
 
 

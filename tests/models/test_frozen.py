@@ -9,6 +9,7 @@ from model_makers import make_model
 from numpy.testing import assert_allclose, assert_array_equal
 
 from metro.errors import ModelError
+from metro.models.action_stats import ActionStats
 from metro.models.frozen import check_health, effective_rank
 from metro.models.loading import load_model
 from metro.types import WorldModel
@@ -17,7 +18,9 @@ from metro.types import WorldModel
 @pytest.fixture(scope="module")
 def model():
     """A tiny model with random weights."""
-    return make_model(scaling=([0.5, -1.0], [2.0, 0.5]), notes={"name": "tiny"})
+    return make_model(
+        action_stats=ActionStats([0.5, -1.0], [2.0, 0.5]), notes={"name": "tiny"}
+    )
 
 
 @pytest.fixture
@@ -107,28 +110,6 @@ def test_a_shorter_plan_is_a_prefix(model):
     )
 
 
-def test_scaling_goes_both_ways(model):
-    """Raw actions come back from normalised ones; NaN counts as the mean."""
-    raw = np.array([[2.5, -1.0], [0.5, 0.0]], dtype=np.float32)
-    assert_allclose(model.normalise(raw), [[1.0, 0.0], [0.0, 2.0]])
-    assert_allclose(model.denormalise(model.normalise(raw)), raw)
-    assert_array_equal(model.normalise([[np.nan, -1.0]]), [[0.0, 0.0]])
-
-
-def test_an_unknown_scaling_is_told_and_learned():
-    """Released weights carry no scaling: it comes from the corpus."""
-    model = make_model(notes={"name": "released"})
-    message = (
-        "released does not know how its actions were normalised. Give it the corpus: "
-        "model.learn_scaling(actions)."
-    )
-    with pytest.raises(ModelError, match=f"^{re.escape(message)}$"):
-        model.normalise([[0.0, 0.0]])
-    model.learn_scaling([[0.0, 1.0], [2.0, 1.0], [np.nan, np.nan]])
-    assert_array_equal(model.action_mean, [1.0, 1.0])
-    assert_array_equal(model.action_std, [1.0, 1.0])
-
-
 def test_wrong_frames_are_told(model, frames):
     """Another size or type of frames is refused with both."""
     message = "tiny encodes uint8 frames [N, 16, 16, 3], got uint8 of [5, 8, 8, 3]."
@@ -147,16 +128,6 @@ def test_wrong_actions_are_told(model):
     )
     with pytest.raises(ModelError, match=f"^{re.escape(message)}$"):
         model.rollout(np.zeros((1, 8)), np.zeros((1, 3, 25)))
-
-
-def test_a_scaling_of_another_size_is_told():
-    """Mean and std must be as long as an action."""
-    message = (
-        "The model takes actions of 2 numbers; their mean and std have shapes (3,) "
-        "and (3,)."
-    )
-    with pytest.raises(ModelError, match=f"^{re.escape(message)}$"):
-        make_model(scaling=([0, 0, 0], [1, 1, 1]))
 
 
 def test_the_digest_is_of_the_weights(model):

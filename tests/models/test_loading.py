@@ -14,6 +14,7 @@ from model_makers import TINY, make_model, scramble
 from metro import assets
 from metro.compat import import_swm
 from metro.errors import ModelError
+from metro.models.action_stats import ActionStats
 from metro.models.configs import parse_config
 from metro.models.hub import cached_folder, fetch_folder
 from metro.models.key_names import to_released
@@ -278,7 +279,9 @@ def test_a_folder_without_configuration_is_told(tmp_path):
 
 def test_our_files_come_back_bit_for_bit(tmp_path):
     """A saved model has the same digest, scaling and notes when it is read."""
-    model = make_model(scaling=([0.1, 0.2], [1.0, 2.0]), notes={"name": "tiny"})
+    model = make_model(
+        action_stats=ActionStats([0.1, 0.2], [1.0, 2.0]), notes={"name": "tiny"}
+    )
     save_model(model, tmp_path / "tiny.safetensors")
     found = load_model(tmp_path / "tiny.safetensors")
     assert found.digest == model.digest
@@ -288,7 +291,7 @@ def test_our_files_come_back_bit_for_bit(tmp_path):
         "tworoom",
         "stock",
     )
-    np.testing.assert_array_equal(found.action_std, [1.0, 2.0])
+    np.testing.assert_array_equal(found.action_stats.std, [1.0, 2.0])
     frames = np.random.default_rng(0).integers(256, size=(3, 16, 16, 3), dtype=np.uint8)
     np.testing.assert_array_equal(found.encode(frames), model.encode(frames))
 

@@ -12,6 +12,7 @@ from numpy.testing import assert_array_equal
 from metro.data.corpus import open_corpus
 from metro.errors import ModelError
 from metro.models import train as runs
+from metro.models.action_stats import ActionStats
 from metro.models.cards import card_text
 from metro.models.pixel_cache import (
     cache_pixels,
@@ -25,13 +26,12 @@ from metro.models.train import train_on_corpus
 class Copier:
     """A fake model whose latents are some pixels and whose rollout copies them."""
 
+    action_size = 2
+    action_stats = ActionStats([0.0, 0.0], [1.0, 1.0])
+
     def encode(self, frames):
         """Return a few pixels."""
         return frames.reshape(len(frames), -1)[:, ::97].astype(np.float32) / 255
-
-    def normalise(self, actions):
-        """Return the actions."""
-        return np.nan_to_num(actions)
 
     def rollout(self, z, actions):
         """Return z, again and again."""
@@ -72,7 +72,7 @@ def test_horizons_end_with_the_episodes():
 
 def test_a_report_is_plain_json(footage):
     """The final report has every figure, as JSON values."""
-    model = make_model(scaling=([0, 0], [1, 1]))
+    model = make_model(action_stats=ActionStats([0, 0], [1, 1]))
     figures = json.loads(json.dumps(report(model, footage, np.array([1, 5, 9]))))
     assert set(figures) == {"health", "probe", "prediction", "saturation"}
     assert set(figures["probe"]) == {"x", "y"}
@@ -168,7 +168,10 @@ def test_a_corpus_becomes_a_model_a_report_and_a_card(footage, tmp_path, monkeyp
     assert card.startswith("# lewm-small-tworoom\n\nLEWM for tworoom, ")
     assert "- auxiliary losses: none, the published loss on pixels" in card
     tuned = train_on_corpus(
-        folder, tmp_path / "tuned.safetensors", recipe=replace(QUICK, seed=1), init=path
+        open_corpus(folder),
+        tmp_path / "tuned.safetensors",
+        recipe=replace(QUICK, seed=1),
+        init=path,
     )
     assert tuned.model.notes["init"] == run.model.digest
     assert f"- fine-tuned from `{run.model.digest}`" in tuned.card.read_text()
@@ -190,7 +193,7 @@ def test_a_corpus_of_nothing_known_is_told(footage, tmp_path):
 def test_remarks_end_the_card(footage):
     """Success rates and caveats are lines of their own."""
     model = make_model(
-        scaling=([0, 0], [1, 1]),
+        action_stats=ActionStats([0, 0], [1, 1]),
         notes={
             "recipe": QUICK.to_json(),
             "corpus": {"settings": {"recipe": "expert", "seed": 3}},

@@ -12,12 +12,12 @@ from numpy.testing import assert_allclose, assert_array_equal
 
 from metro.errors import ModelError
 from metro.models import resuming, training
+from metro.models.action_stats import ActionStats
 from metro.models.allocator import keep_freed_memory
 from metro.models.calibration import calibrate
 from metro.models.loading import load_model
 from metro.models.probes import prediction_errors, probe_state
 from metro.models.sequences import (
-    Scaling,
     SequenceSampler,
     TrajectoryDataset,
     clip_starts,
@@ -45,13 +45,13 @@ def run(footage, path, recipe=QUICK, **settings):
 
 def test_clips_are_frames_five_apart_and_all_actions(footage):
     """A clip has frames 0, 5, 10, 15 and, for each, the five actions that leave it."""
-    scaling = Scaling.fit(footage.actions)
+    stats = ActionStats.of(footage.actions)
     starts = np.array([3, 40])
-    sampler = SequenceSampler(footage, starts, scaling=scaling, batch_size=2, seed=0)
+    sampler = SequenceSampler(footage, starts, action_stats=stats, batch_size=2, seed=0)
     batch = sampler.gather(starts)
     assert_array_equal(batch.pixels[1], footage.pixels[8])
     assert_array_equal(batch.pixels[7], footage.pixels[55])
-    expected = (footage.actions[13:18] - scaling.mean) / scaling.std
+    expected = (footage.actions[13:18] - stats.mean) / stats.std
     assert_allclose(batch.blocks[0, 2], expected.ravel(), rtol=1e-6)
     assert batch.states.shape == (2, 4, 2)
 
@@ -67,21 +67,12 @@ def test_clips_stay_in_their_episode():
 def test_every_epoch_visits_each_clip_once(footage):
     """A shuffled epoch is a permutation, another epoch another one."""
     starts = np.arange(8)
-    scaling = Scaling.fit(footage.actions)
-    sampler = SequenceSampler(footage, starts, scaling=scaling, batch_size=4, seed=0)
+    stats = ActionStats.of(footage.actions)
+    sampler = SequenceSampler(footage, starts, action_stats=stats, batch_size=4, seed=0)
     orders = [sampler._order(epoch) for epoch in range(2)]
     assert_array_equal(np.sort(orders[0]), starts)
     assert_array_equal(np.sort(orders[1]), starts)
     assert (orders[0] != orders[1]).any()
-
-
-def test_scaling_leaves_nan_rows_out():
-    """Mean and population std of complete rows; NaN becomes 0, a constant too."""
-    rows = np.array([[1.0, 5.0], [3.0, 5.0], [np.nan, 100.0]])
-    scaling = Scaling.fit(rows)
-    assert_array_equal(scaling.mean, [2.0, 5.0])
-    assert_array_equal(scaling.std, [1.0, 1.0])
-    assert_array_equal(scaling.apply(rows), [[-1, 0], [1, 0], [0, 95]])
 
 
 def test_episodes_are_held_out_whole():
@@ -215,12 +206,12 @@ def test_a_linear_system_is_learned(tmp_path):
 
 def test_fine_tuning_starts_from_the_given_weights(footage, tmp_path):
     """With a rate of 0 the weights are those of ``init``, and its scaling is kept."""
-    init = make_model(scaling=([0.1, 0.1], [2.0, 2.0]))
+    init = make_model(action_stats=ActionStats([0.1, 0.1], [2.0, 2.0]))
     recipe = replace(QUICK, learning_rate=0.0, steps=1)
     result = run(footage, tmp_path / "tuned.safetensors", recipe, init=init)
     for name, tensor in init.network.named_parameters():
         assert torch.equal(result.model.network.get_parameter(name), tensor), name
-    assert_allclose(result.model.action_std, [2.0, 2.0])
+    assert_allclose(result.model.action_stats.std, [2.0, 2.0])
     assert result.model.notes["init"] == init.digest
 
 
@@ -323,8 +314,10 @@ def test_the_allocator_can_be_asked_twice():
 def test_calibrated_batch_norms_have_the_batches_statistics(footage):
     """In evaluation mode a calibrated model does what training mode does."""
     starts = np.arange(64)
-    scaling = Scaling.fit(footage.actions)
-    sampler = SequenceSampler(footage, starts, scaling=scaling, batch_size=64, seed=0)
+    stats = ActionStats.of(footage.actions)
+    sampler = SequenceSampler(
+        footage, starts, action_stats=stats, batch_size=64, seed=0
+    )
     network = make_model().network
     pixels = torch.from_numpy(sampler.batch(0).pixels)
     calibrate(network, [sampler.batch(0)])

@@ -21,7 +21,7 @@ from metro.envs import open_env
 from metro.errors import BenchmarkError
 from metro.evaluation.queries import Query, QuerySet
 from metro.evaluation.records import Setting
-from metro.models.action_stats import learn_missing_scaling
+from metro.models.action_stats import ActionStats, stats_for
 from metro.models.allocator import keep_freed_memory
 from metro.models.devices import choose_device
 from metro.models.frozen import FrozenModel
@@ -115,7 +115,7 @@ class EvalContext:
     )
 
     def __post_init__(self) -> None:
-        learn_missing_scaling(self.model, self.corpus)
+        self.action_stats: ActionStats = stats_for(self.model, self.corpus)
 
     def __enter__(self) -> Self:
         return self

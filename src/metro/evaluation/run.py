@@ -298,7 +298,9 @@ def make_micro_planner(
     if setting.method in MODEL_METHODS:
         iterations = context.benchmark.cem_iterations
         settings = CEMSettings(setting.plan_blocks, iterations=iterations)
-        return CEMPlanner(context.model, settings, seeds)
+        return CEMPlanner(
+            context.model, settings, seeds, action_stats=context.action_stats
+        )
     if setting.method == "random":
         return RandomPlanner(context.benchmark.action_size, frames, seeds)
     actions = np.nan_to_num(context.corpus.column("action").astype(np.float32))

@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 import torch
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn import functional
 
 from metro.errors import ModelError
+from metro.models.action_stats import ActionStats, require_stats
 from metro.models.key_names import to_released
 from metro.models.networks import WorldModelNetwork
 from metro.models.presets import ACTION_BLOCK
@@ -38,8 +39,8 @@ class FrozenModel:
         family: ``lewm`` or ``pldm``.
         benchmark: What it was trained on, or None if unknown.
         rendering: How its frames must be drawn: ``stock`` or ``fast``.
-        scaling: Mean and std ``[A]`` of raw actions, or None if unknown: then they
-            come from the corpus.
+        action_stats: Mean and std of raw actions, or None if unknown: then planners
+            need those of the corpus.
         notes: Name, recipe, corpus: what else its file says.
     """
 
@@ -52,7 +53,7 @@ class FrozenModel:
         family: str,
         benchmark: str | None = None,
         rendering: str = "stock",
-        scaling: tuple[ArrayLike, ArrayLike] | None = None,
+        action_stats: ActionStats | None = None,
         notes: Mapping[str, Any] | None = None,
     ) -> None:
         self.network = network.float().eval().requires_grad_(False)
@@ -60,7 +61,9 @@ class FrozenModel:
         sizes = network.sizes
         self.latent_size, self.image_size = sizes.latent_size, sizes.image_size
         self.action_size = sizes.action_size // self.action_block
-        self.action_mean, self.action_std = _as_scaling(scaling, self.action_size)
+        self.action_stats = action_stats
+        if action_stats is not None:
+            require_stats(self)
         self.notes = dict(notes or {})
         self.digest = digest_of(network)
 
@@ -125,34 +128,6 @@ class FrozenModel:
             [unroll(self.network, *piece) for piece in zip(*pieces, strict=True)]
         )
         return predicted if isinstance(z, Tensor) else predicted.cpu().numpy()
-
-    def normalise(self, actions: ArrayLike) -> NDArray[np.float32]:
-        """Return raw actions ``[..., A]`` as the model takes them; NaN becomes 0."""
-        mean, std = self._known_scaling()
-        scaled = (np.asarray(actions, dtype=np.float32) - mean) / std
-        return np.nan_to_num(scaled, nan=0.0)
-
-    def denormalise(self, actions: ArrayLike) -> NDArray[np.float32]:
-        """Return the raw actions ``[..., A]`` of normalised ones."""
-        mean, std = self._known_scaling()
-        return np.asarray(actions, dtype=np.float32) * std + mean
-
-    def _known_scaling(self) -> tuple[NDArray[np.float32], NDArray[np.float32]]:
-        if self.action_mean is None or self.action_std is None:
-            raise ModelError(
-                f"{self.name} does not know how its actions were normalised. "
-                f"Give it the corpus: model.learn_scaling(actions)."
-            )
-        return self.action_mean, self.action_std
-
-    def learn_scaling(self, actions: ArrayLike) -> None:
-        """Take mean and std from raw actions ``[N, A]``, rows with NaN left out."""
-        from metro.models.sequences import Scaling
-
-        scaling = Scaling.fit(actions)
-        self.action_mean, self.action_std = _as_scaling(
-            (scaling.mean, scaling.std), self.action_size
-        )
 
     def _taken(self, array: Any) -> Tensor:
         if isinstance(array, Tensor):
@@ -226,17 +201,3 @@ def digest_of(network: WorldModelNetwork) -> str:
         sha.update(f"{name} {tuple(tensor.shape)};".encode())
         sha.update(tensor.detach().cpu().contiguous().numpy().tobytes())
     return sha.hexdigest()
-
-
-def _as_scaling(
-    scaling: tuple[ArrayLike, ArrayLike] | None, action_size: int
-) -> tuple[NDArray[np.float32] | None, NDArray[np.float32] | None]:
-    if scaling is None:
-        return None, None
-    mean, std = (np.asarray(values, dtype=np.float32) for values in scaling)
-    if mean.shape != (action_size,) or std.shape != (action_size,):
-        raise ModelError(
-            f"The model takes actions of {action_size} numbers; their mean and std "
-            f"have shapes {mean.shape} and {std.shape}."
-        )
-    return mean, std

@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 
 from metro.core.latents import Latents
 from metro.core.saturation import measure_saturation
+from metro.models.action_stats import require_stats
 from metro.models.frozen import FrozenModel, check_health
 from metro.models.presets import ACTION_BLOCK
 from metro.models.sequences import TrajectoryDataset, clip_starts
@@ -51,7 +52,11 @@ def prediction_errors(
     frames = starts[:, None] + ACTION_BLOCK * np.arange(longest + 1)
     z = model.encode(footage.pixels[frames.ravel()]).reshape(*frames.shape, -1)
     rows = starts[:, None] + np.arange(longest * ACTION_BLOCK)
-    blocks = model.normalise(footage.actions[rows]).reshape(len(starts), longest, -1)
+    blocks = (
+        require_stats(model)
+        .normalise(footage.actions[rows])
+        .reshape(len(starts), longest, -1)
+    )
     predicted = model.rollout(z[:, 0], blocks)
     return [
         {

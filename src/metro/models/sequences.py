@@ -5,10 +5,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import NDArray
 
 from metro.core.latents import offsets_from_lengths
 from metro.errors import ModelError
+from metro.models.action_stats import ActionStats
 from metro.models.presets import ACTION_BLOCK
 
 CLIP_FRAMES = 4
@@ -73,30 +74,6 @@ class TrajectoryDataset:
 
 
 @dataclass(frozen=True)
-class Scaling:
-    """Mean and standard deviation of each raw action dimension, ``[A]``."""
-
-    mean: NDArray[np.float32]
-    std: NDArray[np.float32]
-
-    @classmethod
-    def fit(cls, rows: ArrayLike) -> "Scaling":
-        """Return the scaling of the rows ``[N, A]`` without NaN (population std)."""
-        values = np.asarray(rows, dtype=np.float64)
-        kept = values[~np.isnan(values).any(axis=1)]
-        if len(kept) == 0:
-            raise ModelError("Every action is NaN; at least one row must not be.")
-        std = kept.std(axis=0)
-        std[std < 1e-8] = 1.0  # a constant becomes 0, not NaN
-        return cls(kept.mean(axis=0).astype(np.float32), std.astype(np.float32))
-
-    def apply(self, rows: ArrayLike) -> NDArray[np.float32]:
-        """Return standardised rows; NaN becomes 0, the mean."""
-        scaled = (np.asarray(rows, dtype=np.float32) - self.mean) / self.std
-        return np.nan_to_num(scaled, nan=0.0)
-
-
-@dataclass(frozen=True)
 class Batch:
     """B clips: pixels ``[B * 4, S, S, 3]``, blocks ``[B, 4, A * 5]``, state or None."""
 
@@ -114,7 +91,7 @@ class SequenceSampler:
     Args:
         footage: The corpus.
         starts: First rows of the clips to draw from.
-        scaling: Of the actions.
+        action_stats: How actions are normalised.
         batch_size: B.
         seed: Of the order.
         clip_frames: T, frames of a clip.
@@ -125,7 +102,7 @@ class SequenceSampler:
         footage: TrajectoryDataset,
         starts: NDArray[np.int64],
         *,
-        scaling: Scaling,
+        action_stats: ActionStats,
         batch_size: int,
         seed: int,
         clip_frames: int = CLIP_FRAMES,
@@ -137,10 +114,11 @@ class SequenceSampler:
                 f"Record more episodes."
             )
         self._pixels, self._starts = footage.pixels, starts
-        self._actions = scaling.apply(footage.actions)
+        self._actions = action_stats.normalise(footage.actions)
         self._states = footage.states
         if footage.states is not None:
-            self._states = Scaling.fit(footage.states).apply(footage.states)
+            # States are standardised as actions are.
+            self._states = ActionStats.of(footage.states).normalise(footage.states)
         self._batch_size, self._seed = batch_size, seed
         self._clip_frames = clip_frames
         self._known = (-1, starts)

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metro.errors import ModelError
+from metro.models.action_stats import ActionStats
 from metro.models.allocator import keep_freed_memory
 from metro.models.calibration import calibrate
 from metro.models.checkpoints import remove
@@ -26,7 +27,6 @@ from metro.models.resuming import (
     torch_threads,
 )
 from metro.models.sequences import (
-    Scaling,
     SequenceSampler,
     TrajectoryDataset,
     clip_starts,
@@ -108,13 +108,13 @@ class _Run(ResumableRun):
         self.footage, self.path, self.sizes, self.recipe = footage, path, sizes, recipe
         self.steps = recipe.steps
         self.init = None if init is None else init.digest
-        self.scaling = _scaling(footage, init)
+        self.action_stats = _action_stats(footage, init)
         self.learner = Learner(footage, sizes, recipe=recipe, init=init)
         starts, self.held_out = _split(footage, recipe)
         self.sampler = SequenceSampler(
             footage,
             starts,
-            scaling=self.scaling,
+            action_stats=self.action_stats,
             batch_size=recipe.batch_size,
             seed=recipe.seed,
             clip_frames=recipe.clip_frames,
@@ -143,7 +143,7 @@ class _Run(ResumableRun):
             family=self.recipe.family,
             benchmark=self.footage.benchmark,
             rendering=self.footage.rendering,
-            scaling=(self.scaling.mean, self.scaling.std),
+            action_stats=self.action_stats,
             notes=self._notes(),
         )
 
@@ -187,10 +187,9 @@ def _split(
     return np.sort(starts[order[round(recipe.held_out * len(starts)) :]]), held_out
 
 
-def _scaling(footage: TrajectoryDataset, init: FrozenModel | None) -> Scaling:
-    if init is None or init.action_mean is None or init.action_std is None:
-        return Scaling.fit(footage.actions)
-    return Scaling(init.action_mean, init.action_std)
+def _action_stats(footage: TrajectoryDataset, init: FrozenModel | None) -> ActionStats:
+    known = None if init is None else init.action_stats
+    return ActionStats.of(footage.actions) if known is None else known
 
 
 def _check_sizes(footage: TrajectoryDataset, sizes: Sizes) -> None:

@@ -9,6 +9,7 @@ import torch
 from torch import Tensor
 
 from metro.errors import ModelError
+from metro.models.action_stats import ActionStats
 from metro.models.frozen import FrozenModel
 from metro.models.key_names import to_installed, to_released
 from metro.models.networks import WorldModelNetwork
@@ -40,15 +41,13 @@ def save_model(model: FrozenModel, path: str | Path) -> None:
 
 def describe(model: FrozenModel) -> dict[str, Any]:
     """Return what a model's file says about it, as JSON values."""
-    scaling = None
-    if model.action_mean is not None and model.action_std is not None:
-        scaling = [model.action_mean.tolist(), model.action_std.tolist()]
+    stats = model.action_stats
     return {
         "format": FORMAT,
         "family": model.family,
         "benchmark": model.benchmark,
         "rendering": model.rendering,
-        "action_scaling": scaling,
+        "action_scaling": stats and [stats.mean.tolist(), stats.std.tolist()],
         "sizes": model.network.sizes.to_json(),
         "notes": model.notes,
     }
@@ -62,6 +61,7 @@ def read_model(path: Path) -> FrozenModel:
             f"{path} has model format {description.get('format')}; this metro reads "
             f"{FORMAT}. Install the metro-wm that wrote it."
         )
+    scaling = description["action_scaling"]
     network = WorldModelNetwork(Sizes.from_json(description["sizes"]))
     fill(network, tensors, str(path))
     return FrozenModel(
@@ -69,7 +69,7 @@ def read_model(path: Path) -> FrozenModel:
         family=description["family"],
         benchmark=description["benchmark"],
         rendering=description["rendering"],
-        scaling=description["action_scaling"],
+        action_stats=None if scaling is None else ActionStats(*scaling),
         notes=description["notes"],
     )
 

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from metro.models.action_stats import ActionStats
 from metro.models.frozen import FrozenModel
 from metro.planners.cem import CEM, CEMSettings, make_stream
 
@@ -14,15 +15,21 @@ class CEMPlanner:
     """Encodes frames, and plans with CEM; every query draws its own numbers.
 
     Args:
-        model: The frozen world model; must know how its actions were normalised.
+        model: The frozen world model.
         settings: Of the search.
         seeds: One for each query.
+        action_stats: How the model's actions are normalised.
     """
 
     def __init__(
-        self, model: FrozenModel, settings: CEMSettings, seeds: Sequence[int]
+        self,
+        model: FrozenModel,
+        settings: CEMSettings,
+        seeds: Sequence[int],
+        *,
+        action_stats: ActionStats,
     ) -> None:
-        self._model = model
+        self._model, self._action_stats = model, action_stats
         self._cem = CEM(model, settings)
         self._streams = [make_stream(seed) for seed in seeds]
 
@@ -38,4 +45,4 @@ class CEMPlanner:
         streams = [self._streams[query] for query in queries]
         blocks = self._cem.plan(observed, target, streams)
         actions = blocks.reshape(len(blocks), -1, self._model.action_size)
-        return self._model.denormalise(actions)
+        return self._action_stats.denormalise(actions)

@@ -12,6 +12,7 @@ from metro.core.graph import FrameGraph
 from metro.core.planner import MetroPlanner, SubGoal
 from metro.core.search import find_routes_to_any
 from metro.errors import BenchmarkError
+from metro.models.action_stats import ActionStats, require_stats
 from metro.models.frozen import FrozenModel
 from metro.planners.cem import CEMSettings
 from metro.planners.closed_loop import MicroPlanner, Seconds
@@ -46,14 +47,15 @@ class MetroPolicy:
 
     Args:
         graph: Made with the same model.
-        model: The frozen world model; must know how its actions were normalised.
+        model: The frozen world model.
         settings: Of the CEM; its ``plan_blocks`` is h. None: `usual_settings`.
         seed: Of its random numbers; every environment has its own stream.
         held_out: For every environment the episode to leave out, or None.
         make_solver: A solver of swm instead of our CEM; see `SolverPlanner`.
+        action_stats: How the model's actions are normalised. None: as the model says.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913
         self,
         graph: FrameGraph,
         model: FrozenModel,
@@ -62,6 +64,7 @@ class MetroPolicy:
         seed: int = 7,
         held_out: Sequence[int | None] | None = None,
         make_solver: Callable[[LatentCost], Any] | None = None,
+        action_stats: ActionStats | None = None,
     ) -> None:
         if seed < 0:
             raise BenchmarkError(f"seed must be 0 or more, got {seed}.")
@@ -72,6 +75,7 @@ class MetroPolicy:
                 f"{model.name} ({model.digest[:12]}). Encode and build anew."
             )
         self.graph, self.model = graph, model
+        self.action_stats = require_stats(model, action_stats)
         self.settings = settings or usual_settings(model)
         self.seconds = Seconds()
         """Planning time so far, by phase."""
@@ -103,12 +107,15 @@ class MetroPolicy:
         if self._make_solver is None:
             parts = [np.random.SeedSequence([self._seed, n]) for n in range(num_envs)]
             seeds = [int(part.generate_state(1)[0]) for part in parts]
-            return CEMPlanner(self.model, self.settings, seeds)
+            return CEMPlanner(
+                self.model, self.settings, seeds, action_stats=self.action_stats
+            )
         return SolverPlanner(
             self.model,
             self._make_solver,
             plan_blocks=self.settings.plan_blocks,
             num_envs=num_envs,
+            action_stats=self.action_stats,
         )
 
     def act(self, frame: NDArray[np.uint8], goal: Goal) -> NDArray[np.float32]:

@@ -9,6 +9,7 @@ import torch
 from numpy.typing import NDArray
 from torch import Tensor
 
+from metro.models.action_stats import ActionStats
 from metro.models.frozen import FrozenModel
 from metro.models.unrolling import unroll
 
@@ -49,6 +50,7 @@ class SolverPlanner:
         plan_blocks: h, action blocks of a plan; all are executed. (iCEM of swm 0.1.1
             needs at least 2.)
         num_envs: How many are planned for, at most.
+        action_stats: How the model's actions are normalised.
     """
 
     def __init__(
@@ -58,10 +60,11 @@ class SolverPlanner:
         *,
         plan_blocks: int,
         num_envs: int,
+        action_stats: ActionStats,
     ) -> None:
         from gymnasium.spaces import Box
 
-        self._model = model
+        self._model, self._action_stats = model, action_stats
         self._solver = make_solver(LatentCost(model))
         block = model.action_block
         config = SimpleNamespace(
@@ -89,4 +92,4 @@ class SolverPlanner:
         }
         blocks = self._solver(infos, init_action=None)["actions"].detach().cpu()
         actions = blocks.numpy().reshape(len(blocks), -1, self._model.action_size)
-        return self._model.denormalise(actions)
+        return self._action_stats.denormalise(actions)

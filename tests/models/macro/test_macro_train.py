@@ -141,11 +141,11 @@ def test_latents_of_something_else_are_told(folder, parts, part):
         require_latents_of(replace(latents, provenance=strange), corpus, model)
 
 
-def test_unknown_scaling_comes_from_the_corpus(folder, parts):
+def test_unknown_action_statistics_come_from_the_corpus(folder, parts):
     """A model that does not know its actions' mean and std takes the corpus'."""
     corpus, _, _ = parts
     model = load_model(MODEL)
-    model.action_mean = model.action_std = None
+    model.action_stats = None
     made = make_trajectories(load(folder / "tworoom.latents"), corpus, model)
     recorded = ~np.isnan(corpus.column("action")).any(axis=1)
     np.testing.assert_allclose(made.actions[recorded].mean(axis=0), 0, atol=1e-4)

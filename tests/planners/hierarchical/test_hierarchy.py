@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
-from macro_makers import make_frozen, make_macro
+from macro_makers import ACTION_STATS, make_frozen, make_macro
 from numpy.testing import assert_array_equal
 
 from metro.errors import BenchmarkError, ModelError
@@ -67,7 +67,7 @@ def make_recorded(lengths=(60, 30, 24, 80)):
     """Return actions whose last row of every episode is NaN."""
     actions = np.random.default_rng(0).normal(size=(sum(lengths), 2))
     actions[np.cumsum(lengths) - 1] = np.nan
-    return Recorded(actions.astype(np.float32), np.array(lengths))
+    return Recorded(actions.astype(np.float32), np.array(lengths), ACTION_STATS)
 
 
 def test_the_latent_search_is_the_micro_search():
@@ -296,7 +296,9 @@ class Recording(CEM):
 
 
 def make_micro_planner(**settings):
-    actor = RecedingPlanner(make_frozen(), CEMSettings(2), [3, 4], **settings)
+    actor = RecedingPlanner(
+        make_frozen(), CEMSettings(2), [3, 4], action_stats=ACTION_STATS, **settings
+    )
     actor._cem = Recording()
     return actor
 

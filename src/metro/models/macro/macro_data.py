@@ -6,7 +6,7 @@ import numpy as np
 
 from metro.core.latents import Latents
 from metro.errors import ModelError
-from metro.models.action_stats import learn_missing_scaling, raw_actions
+from metro.models.action_stats import raw_actions, stats_for
 from metro.models.frozen import FrozenModel
 from metro.models.macro.windows import Trajectories
 from metro.types import CorpusLike
@@ -21,14 +21,12 @@ def make_trajectories(
         latents: Made by ``metro encode`` from this corpus with this model.
         corpus: The recording.
         model: The frozen world model. Released ones do not know how actions are
-            normalised; they learn it from the corpus, as in the published code.
+            normalised; then the corpus decides, as in the published code.
     """
     require_latents_of(latents, corpus, model)
-    learn_missing_scaling(model, corpus)
-    actions = raw_actions(corpus)
     return Trajectories(
         np.asarray(latents.z),
-        model.normalise(actions),
+        stats_for(model, corpus).normalise(raw_actions(corpus)),
         np.asarray(corpus.lengths),
         {
             "corpus": _digest(latents, "corpus") | {"name": _name(latents, "corpus")},

@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from metro.errors import ModelError
+from metro.models.action_stats import ActionStats
 from metro.models.frozen import FrozenModel
 from metro.models.macro.macro_metrics import CHUNK_FRAMES
 from metro.models.macro.macro_model import MacroModel
@@ -25,10 +26,17 @@ _MARGIN = 0.05
 
 @dataclass(frozen=True, eq=False)
 class Recorded:
-    """Raw actions ``[N, A]`` of a corpus and the ``[M]`` lengths of its episodes."""
+    """Raw actions of a corpus.
+
+    Attributes:
+        actions: ``[N, A]``, NaN where there is none.
+        lengths: ``[M]`` frames of every episode.
+        action_stats: How they are normalised.
+    """
 
     actions: NDArray[np.float32]
     lengths: NDArray[np.int64]
+    action_stats: ActionStats
 
     def starts(self, frames: int) -> NDArray[np.int64]:
         """Return the rows from which ``frames`` actions of one episode follow.
@@ -88,7 +96,7 @@ def build_bank(
 
     Args:
         recorded: The corpus' actions.
-        model: The frozen world model: how actions are normalised.
+        model: The frozen world model.
         macro: Encodes them.
         macro_steps: h, macro actions of 25 frames in a sequence.
         size: K.
@@ -96,7 +104,7 @@ def build_bank(
     """
     macro.require_encoder(model)
     starts = _draw(recorded, macro_steps * CHUNK_FRAMES, size, seed)
-    sequences = _encode(recorded, starts, model, macro, macro_steps)
+    sequences = _encode(recorded, starts, macro, macro_steps)
     return Bank(sequences, recorded.episodes_of(starts), starts)
 
 
@@ -119,7 +127,7 @@ def calibrate_box(
             f"A box needs at least {_LEAST_CHUNKS} chunks, asked for {num_chunks}."
         )
     starts = _draw(recorded, CHUNK_FRAMES, num_chunks, seed)
-    chunks = _encode(recorded, starts, model, macro, 1)[:, 0]
+    chunks = _encode(recorded, starts, macro, 1)[:, 0]
     low, high = torch.quantile(chunks, torch.tensor([0.05, 0.95]), dim=0)
     margin = _MARGIN * (high - low)
     return torch.stack([low - margin, high + margin]).clamp(-_LIMIT, _LIMIT)
@@ -143,12 +151,11 @@ def _draw(recorded: Recorded, frames: int, number: int, seed: int) -> NDArray[np
 def _encode(
     recorded: Recorded,
     starts: NDArray[np.int64],
-    model: FrozenModel,
     macro: MacroModel,
     macro_steps: int,
 ) -> Tensor:
     """Return ``[K, h, E]`` macro actions of the sequences from ``starts`` on."""
     rows = starts[:, None] + np.arange(macro_steps * CHUNK_FRAMES)
-    actions = torch.from_numpy(model.normalise(recorded.actions)[rows])
+    actions = torch.from_numpy(recorded.action_stats.normalise(recorded.actions)[rows])
     chunks = actions.reshape(len(starts) * macro_steps, CHUNK_BLOCKS, -1)
     return macro.encode(chunks).reshape(len(starts), macro_steps, -1)

@@ -10,7 +10,7 @@ from torch import Tensor
 from metro.data.corpus import Corpus
 from metro.data.encode import require_fitting
 from metro.errors import ModelError
-from metro.models.action_stats import raw_actions
+from metro.models.action_stats import ActionStats, raw_actions, stats_for
 from metro.models.frozen import FrozenModel
 from metro.models.macro.macro_model import MacroModel
 from metro.planners.cem import make_stream
@@ -33,6 +33,7 @@ class Hierarchy:
         settings: Method, budgets and options.
         model: The frozen world model.
         macro: The macro model on top of it.
+        action_stats: How its actions are normalised.
         bank: Of recorded sequences; None for hi-lewm.
         box: ``[2, E]`` if candidates are kept in it.
     """
@@ -40,6 +41,7 @@ class Hierarchy:
     settings: HierarchySettings
     model: FrozenModel
     macro: MacroModel
+    action_stats: ActionStats
     bank: Bank | None
     box: Tensor | None
 
@@ -70,7 +72,13 @@ class Hierarchy:
     def actor(self, seeds: Sequence[int]) -> RecedingPlanner:
         """Return the micro level of a batch of queries, one seed each."""
         chosen = self.settings
-        return RecedingPlanner(self.model, chosen.micro, seeds, cuts=chosen.cuts)
+        return RecedingPlanner(
+            self.model,
+            chosen.micro,
+            seeds,
+            action_stats=self.action_stats,
+            cuts=chosen.cuts,
+        )
 
     def _solver(self, episode: int) -> MacroSolver:
         chosen, bank = self.settings, self.bank
@@ -93,14 +101,16 @@ def prepare_hierarchy(
 
     Args:
         settings: As `hierarchy_settings` returns them.
-        model: The frozen world model; must know how its actions were normalised.
+        model: The frozen world model.
         macro: Trained on its latents.
-        corpus: Whose actions fill the bank, and calibrate the box.
+        corpus: Whose actions fill the bank, and calibrate the box; its statistics
+            normalise actions if the model has none.
         bank_seed: Of what is drawn from the corpus.
     """
     macro = require_macro(settings.method, macro, model)
     require_fitting(corpus, model)
-    recorded = Recorded(raw_actions(corpus), np.asarray(corpus.lengths))
+    stats = stats_for(model, corpus)
+    recorded = Recorded(raw_actions(corpus), np.asarray(corpus.lengths), stats)
     bank, box = None, None
     if settings.has_bank:
         bank = build_bank(
@@ -113,7 +123,7 @@ def prepare_hierarchy(
         )
     if settings.clip_to_box:
         box = calibrate_box(recorded, model, macro, seed=bank_seed)
-    return Hierarchy(settings, model, macro, bank, box)
+    return Hierarchy(settings, model, macro, stats, bank, box)
 
 
 def require_macro(

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from metro.models.action_stats import ActionStats
 from metro.models.frozen import FrozenModel
 from metro.planners.cem import CEM, CEMSettings, make_stream
 
@@ -19,9 +20,10 @@ class RecedingPlanner:
     Decision: D23.
 
     Args:
-        model: The frozen world model; must know how its actions were normalised.
+        model: The frozen world model.
         settings: Of the search.
         seeds: One for each query.
+        action_stats: How the model's actions are normalised.
         cuts: Frames at which targets change for good: the running block is cut short
             there, and what is left of the plan is forgotten.
     """
@@ -32,9 +34,11 @@ class RecedingPlanner:
         settings: CEMSettings,
         seeds: Sequence[int],
         *,
+        action_stats: ActionStats,
         cuts: Sequence[int] = (),
     ) -> None:
         self._model, self._cem = model, CEM(model, settings)
+        self._action_stats = action_stats
         self._streams = [make_stream(seed) for seed in seeds]
         self._cuts, self._step = tuple(cuts), 0
         width = model.action_block * model.action_size
@@ -59,7 +63,7 @@ class RecedingPlanner:
         if self._step in self._cuts:
             self._left[:] = 0
         first = plans[:, 0].reshape(len(plans), -1, self._model.action_size)
-        return self._model.denormalise(first[:, :frames])
+        return self._action_stats.denormalise(first[:, :frames])
 
     def _frames_to_execute(self) -> int:
         """Return the frames of a block, or those that are left until a cut."""
