@@ -1,9 +1,10 @@
-"""What the sections of several studies need: checked rows, and pairs of cells."""
+"""What several studies share: reading rows, resuming, and paired comparisons."""
 
 import json
 import tomllib
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any, TypeVar
 
 from metro.analysis.comparison import Difference, MethodResult, difference
@@ -12,79 +13,42 @@ from metro.analysis.episode_results import UNKNOWN
 from metro.analysis.formatting import percent
 from metro.benchmark import PAPER_FILE, benchmarks_folder
 from metro.errors import BenchmarkError
+from metro.evaluation.records import append_records, read_records
 from metro.report.document import Block, Text
 from metro.report.study import Row
 from metro.report.tables import p_value_text
 
-Read = TypeVar("Read")
+Parsed = TypeVar("Parsed")
 NONE = "-"
 
 
-@dataclass(frozen=True)
-class PairedResults:
-    """Two cells cut down to the queries and seeds that both have."""
+def measure_missing(
+    wanted: Iterable[tuple[dict[str, Any], Callable[[], dict[str, Any]]]],
+    path: Path,
+    key: Callable[[Row], Hashable],
+) -> Iterator[dict[str, Any]]:
+    """Yield the row of everything wanted: from the file, or measured and appended.
 
-    first: MethodResult
-    second: MethodResult
-    difference: Difference
-
-    @property
-    def texts(self) -> tuple[str, ...]:
-        """Both successes, and under `PAIR_HEADER` how they differ."""
-        told = self.difference
-        low, high = told.interval
-        return (
-            percent(*self.first.over_seeds),
-            percent(*self.second.over_seeds),
-            f"{100 * told.gain:+.1f}",
-            f"{100 * low:+.1f} to {100 * high:+.1f}",
-            p_value_text(told.p_value),
-            str(told.num_pairs),
-        )
-
-
-PAIR_HEADER = ("points", "95 %", "p", "pairs")
-
-
-def pair_up(
-    first: ConfigResult, second: ConfigResult, step_budget: int | None = None
-) -> PairedResults | None:
-    """Return both cells on what they have in common; None: no common run.
-
-    Within T, or the longest T that both had.
+    Args:
+        wanted: Pairs of a row without its results and a function that measures them.
+        path: File of rows (.jsonl).
+        key: Rows with equal keys are of the same measurement.
     """
-    common = _runs(first) & _runs(second)
-    if not common:
-        return None
-    budget = step_budget or min(first.step_budget, second.step_budget)
-    one, other = (
-        MethodResult(cell.method, _keep(cell, common), budget)
-        for cell in (first, second)
-    )
-    told = difference(one, other)
-    if told is None:
-        raise AssertionError("runs in common, and none in common")
-    return PairedResults(one, other, told)
+    done = {key(row): row for row in read_records(path)}
+    for described, measure in wanted:
+        if key(described) not in done:
+            done[key(described)] = measure()
+            append_records([done[key(described)]], path)
+        yield done[key(described)]
 
 
-def notes_of(cells: Iterable[ConfigResult]) -> list[Block]:
-    """Return what a reader has to know about the rows of cells."""
-    notes = (
-        f"Note: {cell.task.benchmark}, {cell.task.model}, d = "
-        f"{cell.task.goal_distance}, {cell.name}: {note}."
-        for cell in cells
-        for note in cell.notes
-    )
-    return [Text(note) for note in dict.fromkeys(notes)]
-
-
-def read_each(
-    rows: Iterable[Row], study: str, read: Callable[[Row], Read]
-) -> list[Read]:
-    """Return what ``read`` makes of every row, sorted; the same row twice is one.
+def parse_rows(
+    rows: Iterable[Row], study: str, parse: Callable[[Row], Parsed]
+) -> list[Parsed]:
+    """Return what ``parse`` makes of every row, sorted; equal rows count once.
 
     Raises:
-        BenchmarkError: For the first row that ``read`` cannot make anything of.
+        BenchmarkError: For the first row that ``parse`` cannot read.
     """
     texts = sorted({json.dumps(row, sort_keys=True) for row in rows})
     if not texts:
@@ -92,7 +56,7 @@ def read_each(
     found = []
     for text in texts:
         try:
-            found.append(read(json.loads(text)))
+            found.append(parse(json.loads(text)))
         except (KeyError, TypeError, ValueError, AttributeError) as problem:
             raise BenchmarkError(
                 f"This is not a row of the study {study} ({type(problem).__name__}: "
@@ -102,20 +66,25 @@ def read_each(
 
 
 def require_once(names: Sequence[str], study: str) -> None:
-    """Raise `BenchmarkError` if two rows answer the same question."""
+    """Raise `BenchmarkError` if two rows are of the same measurement."""
     for name in names:
         if names.count(name) > 1:
             raise BenchmarkError(
                 f"The study {study} has {name} {names.count(name)} times, with "
-                f"different figures. Remove all but one."
+                f"different results. Remove all but one."
             )
 
 
 def commits_of(rows: Iterable[Row]) -> str:
-    """Return which code wrote rows, and that it differs if it does."""
+    """Return which commits wrote the rows, with a remark if they differ."""
     found = sorted({_commit(row) for row in rows})
-    told = "; rows of different versions" if len(found) > 1 else ""
-    return f"commit {', '.join(found)}{told}"
+    remark = "; rows of different versions" if len(found) > 1 else ""
+    return f"commit {', '.join(found)}{remark}"
+
+
+def _commit(row: Row) -> str:
+    commit = str(row["versions"].get("commit") or UNKNOWN)
+    return commit[:9] + ("+" if commit.endswith("+") else "")
 
 
 def paper_table(name: str) -> list[dict[str, Any]]:
@@ -127,15 +96,72 @@ def paper_table(name: str) -> list[dict[str, Any]]:
         raise BenchmarkError(f"{file} cannot be read: {error}.") from error
 
 
-def _commit(row: Row) -> str:
-    commit = str(row["versions"].get("commit") or UNKNOWN)
-    return commit[:9] + ("+" if commit.endswith("+") else "")
+@dataclass(frozen=True)
+class PairedResults:
+    """Two results reduced to the queries and seeds that both have."""
+
+    first: MethodResult
+    second: MethodResult
+    difference: Difference
+
+    @property
+    def both(self) -> tuple[MethodResult, MethodResult]:
+        """The two results."""
+        return self.first, self.second
+
+    @property
+    def texts(self) -> tuple[str, ...]:
+        """Both success rates, and under `PAIR_HEADER` how they differ."""
+        low, high = self.difference.interval
+        return (
+            percent(*self.first.over_seeds),
+            percent(*self.second.over_seeds),
+            f"{100 * self.difference.gain:+.1f}",
+            f"{100 * low:+.1f} to {100 * high:+.1f}",
+            p_value_text(self.difference.p_value),
+            str(self.difference.num_pairs),
+        )
 
 
-def _runs(cell: ConfigResult) -> set[Any]:
-    return {(row.query, row.seed) for row in cell.outcomes}
+PAIR_HEADER = ("points", "95 %", "p", "pairs")
 
 
-def _keep(cell: ConfigResult, runs: set[Any]) -> ConfigResult:
-    kept = tuple(row for row in cell.outcomes if (row.query, row.seed) in runs)
-    return replace(cell, outcomes=kept)
+def pair_up(
+    first: ConfigResult, second: ConfigResult, step_budget: int | None = None
+) -> PairedResults | None:
+    """Return both results on the runs that they have in common; None: there are none.
+
+    Success counts within T = ``step_budget``, else within the longest T of both.
+    """
+    common = _runs(first) & _runs(second)
+    if not common:
+        return None
+    budget = step_budget or min(first.step_budget, second.step_budget)
+    one, other = (
+        MethodResult(result.method, _keep(result, common), budget)
+        for result in (first, second)
+    )
+    found = difference(one, other)
+    if found is None:
+        raise AssertionError("runs in common, and no difference")
+    return PairedResults(one, other, found)
+
+
+def _runs(result: ConfigResult) -> set[Any]:
+    return {(row.query, row.seed) for row in result.outcomes}
+
+
+def _keep(result: ConfigResult, runs: set[Any]) -> ConfigResult:
+    kept = tuple(row for row in result.outcomes if (row.query, row.seed) in runs)
+    return replace(result, outcomes=kept)
+
+
+def notes_of(results: Iterable[ConfigResult]) -> list[Block]:
+    """Return one sentence per thing that a reader has to know about the rows."""
+    notes = (
+        f"Note: {result.task.benchmark}, {result.task.model}, d = "
+        f"{result.task.goal_distance}, {result.name}: {note}."
+        for result in results
+        for note in result.notes
+    )
+    return [Text(note) for note in dict.fromkeys(notes)]

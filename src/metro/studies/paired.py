@@ -1,10 +1,10 @@
-"""Metro against one other method of the evaluation: re-entry, and the oracle."""
+"""Metro against one other method of the evaluation: without re-entry, and the oracle."""
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 
-from metro.analysis.comparison import METRO, MethodResult, by_task, paper_of
+from metro.analysis.comparison import METRO, by_task, paper_of
 from metro.analysis.config_results import ConfigResult, best_cell
-from metro.analysis.episode_results import Task
 from metro.analysis.formatting import NOT_RUN, paper_percent
 from metro.analysis.grouping import make_cells
 from metro.analysis.paper import PaperResult, load_paper_cells
@@ -23,31 +23,107 @@ from metro.studies.common import (
 _PAIRED = (
     "Both methods on the same queries and seeds, within the longest T that both had "
     "and within the paper's. The interval of the difference draws queries with "
-    "all their seeds; p is McNemar's exact test. The paper's cells are those of "
-    "its models, h, H and T. "
+    "all their seeds; p is McNemar's exact test. The paper's results are those of "
+    "its models, h, H and T."
 )
 _ARRIVAL = (
-    "Arrival: the median, over successes, of frames to success over the recording's "
+    " Arrival: the median, over successes, of frames to success over the recording's "
     "own; starts that already meet the goal are left out. Below 1: sooner than the "
-    "recording. Where metro was run with several H, the best is told."
+    "recording. Where metro was run with several H, the best is shown."
 )
+
+
+@dataclass(frozen=True)
+class _Comparison:
+    """One method beside metro, with the paper's results.
+
+    Attributes:
+        method: The other method.
+        paper: All results of the paper.
+        with_arrivals: Whether arrival ratios are shown too.
+    """
+
+    method: str
+    paper: Sequence[PaperResult]
+    with_arrivals: bool
+
+    @property
+    def header(self) -> tuple[str, ...]:
+        """Return the header of the table."""
+        names, setting = (METRO, self.method), ("d", "h", "H", "T")
+        return (
+            *("benchmark", "model", *setting, *names, *PAIR_HEADER),
+            *self._arrivals(*(f"arrival, {name}" for name in names)),
+            *(f"paper, {name}" for name in names),
+            *self._arrivals("paper's arrivals"),
+        )
+
+    def line(self, pair: PairedResults) -> tuple[str, ...]:
+        """Return the line of a pair of ours."""
+        task, budget = pair.first.cell.task, pair.first.step_budget
+        setting = (task.goal_distance, *pair.first.cell.setting, budget)
+        theirs = [
+            result.arrival_ratio
+            for name in (METRO, self.method)
+            for result in paper_of(task, name, budget, self.paper)[:1]
+        ]
+        return (
+            *(task.benchmark, task.model, *map(str, setting), *pair.texts),
+            *self._arrivals(*(_ratio(arrival_of(line)) for line in pair.both)),
+            paper_figure(task, METRO, budget, self.paper),
+            paper_figure(task, self.method, budget, self.paper),
+            *self._arrivals(" and ".join(map(_ratio, theirs)) or NONE),
+        )
+
+    def missing_lines(self, pairs: Sequence[PairedResults]) -> list[tuple[str, ...]]:
+        """Return a line for each of the paper's results that we have no pair of."""
+        tasks = [pair.second.cell.task for pair in pairs]
+        known = {(task.benchmark, task.family, task.goal_distance) for task in tasks}
+        return [
+            self._missing_line(result)
+            for result in self.paper
+            if result.method == self.method and _place(result)[:3] not in known
+        ]
+
+    def _missing_line(self, other: PaperResult) -> tuple[str, ...]:
+        metro = next(
+            result
+            for result in self.paper
+            if result.method == METRO
+            and _place(result) == _place(other)
+            and result.mean is not None
+        )
+        setting = (other.goal_distance, other.plan_blocks, metro.waypoint_budget)
+        both = (metro, other)
+        ratios = " and ".join(_ratio(result.arrival_ratio) for result in both)
+        return (
+            *(other.benchmark, other.family, *map(str, setting)),
+            *(str(other.step_budget), NOT_RUN, NOT_RUN),
+            *[NONE] * len(PAIR_HEADER),
+            *self._arrivals(NONE, NONE),
+            *map(paper_percent, both),
+            *self._arrivals(ratios),
+        )
+
+    def _arrivals(self, *texts: str) -> tuple[str, ...]:
+        return texts if self.with_arrivals else ()
 
 
 def find_pairs(
-    cells: Sequence[ConfigResult], method: str, paper: Sequence[PaperResult]
+    results: Sequence[ConfigResult], method: str, paper: Sequence[PaperResult]
 ) -> list[PairedResults]:
-    """Return metro beside every cell of a method, on the same task and h.
+    """Return metro beside every result of a method, on the same task and h.
 
     Within the longest T that both had, and within the paper's if that is shorter.
 
-    The committed ablation has metro's own H and graph; a method without a graph is
-    compared with metro's best H.
+    The ablation without re-entry has metro's own H and graph; a method without a graph
+    is compared with metro's best H.
     """
     found = []
-    for some in by_task(cells).values():
-        for other in (cell for cell in some if cell.method == method):
-            alike = [cell for cell in some if _is_like(cell, other)]
-            longest = max((cell.step_budget for cell in alike), default=0)
+    for some in by_task(results).values():
+        for other in (result for result in some if result.method == method):
+            alike = [result for result in some if _is_alike(result, other)]
+            longest = max((result.step_budget for result in alike), default=0)
             for budget in _budgets(other, min(longest, other.step_budget), paper):
                 chosen = best_cell(alike, budget)
                 pair = None if chosen is None else pair_up(chosen, other, budget)
@@ -57,10 +133,18 @@ def find_pairs(
 
 
 def _budgets(
-    cell: ConfigResult, longest: int, paper: Sequence[PaperResult]
+    result: ConfigResult, longest: int, paper: Sequence[PaperResult]
 ) -> list[int]:
-    told = paper_of(cell.task, cell.method, longest, paper)
-    return sorted({longest, *(min(one.step_budget, longest) for one in told)})
+    theirs = paper_of(result.task, result.method, longest, paper)
+    return sorted({longest, *(min(one.step_budget, longest) for one in theirs)})
+
+
+def _is_alike(result: ConfigResult, other: ConfigResult) -> bool:
+    """Return whether a result is metro's with the other's h, and its H if it has one."""
+    if result.method != METRO or result.plan_blocks != other.plan_blocks:
+        return False
+    graph = (result.waypoint_budget, result.graph)
+    return other.graph is None or graph == (other.waypoint_budget, other.graph)
 
 
 def render_re_entry(rows: Sequence[Row]) -> Section:
@@ -70,107 +154,30 @@ def render_re_entry(rows: Sequence[Row]) -> Section:
 
 def render_oracle(rows: Sequence[Row]) -> Section:
     """Return metro beside the query's own recording. Paper: Sec. 6.3."""
-    return Section(tuple(_blocks(rows, "oracle", _PAIRED + _ARRIVAL)))
+    reading = _PAIRED + _ARRIVAL
+    return Section(tuple(_blocks(rows, "oracle", reading, with_arrivals=True)))
 
 
 def _blocks(
-    rows: Sequence[Row], method: str, reading: str, *, with_arrivals: bool = True
+    rows: Sequence[Row], method: str, reading: str, *, with_arrivals: bool
 ) -> Iterable[Block]:
-    paper = load_paper_cells()
-    pairs = find_pairs(make_cells(rows), method, paper)
-    lines = [_line(pair, method, paper, with_arrivals) for pair in pairs]
-    known = {_place(pair.second.cell.task) for pair in pairs}
-    lines += [
-        _missing(cell, paper, with_arrivals)
-        for cell in paper
-        if cell.method == method
-        and (cell.benchmark, cell.family, cell.goal_distance) not in known
-    ]
-    header = ("benchmark", "model", "d", "h", "H", "T", METRO, method, *PAIR_HEADER)
-    arrivals = (f"arrival, {METRO}", f"arrival, {method}") if with_arrivals else ()
-    told = ("paper's arrivals",) if with_arrivals else ()
-    header = (*header, *arrivals, f"paper, {METRO}", f"paper, {method}", *told)
-    yield Text(reading.strip())
-    yield Table(header, tuple(lines), _source(rows, method))
-    yield from notes_of(line.cell for pair in pairs for line in _both(pair))
+    compared = _Comparison(method, load_paper_cells(), with_arrivals)
+    pairs = find_pairs(make_cells(rows), method, compared.paper)
+    lines = [*map(compared.line, pairs), *compared.missing_lines(pairs)]
+    used = [row for row in rows if row["setting"]["method"] in (METRO, method)]
+    caption = f"Success in percent, mean ± std over planner seeds; {commits_of(used)}."
+    yield Text(reading)
+    yield Table(compared.header, tuple(lines), caption)
+    yield from notes_of(line.cell for pair in pairs for line in pair.both)
 
 
-def _line(
-    pair: PairedResults, method: str, paper: Sequence[PaperResult], with_arrivals: bool
-) -> tuple[str, ...]:
-    first, second = _both(pair)
-    task, budget = first.cell.task, first.step_budget
-    setting = (task.goal_distance, *first.cell.setting, budget)
-    arrivals = [_ratio(arrival_of(line)) for line in (first, second)]
-    theirs = [
-        cell.arrival_ratio
-        for name in (METRO, method)
-        for cell in paper_of(task, name, budget, paper)[:1]
-    ]
-    told = (" and ".join(map(_ratio, theirs)) or NONE,) if with_arrivals else ()
-    return (
-        task.benchmark,
-        task.model,
-        *map(str, setting),
-        *pair.texts,
-        *(arrivals if with_arrivals else ()),
-        paper_figure(task, METRO, budget, paper),
-        paper_figure(task, method, budget, paper),
-        *told,
-    )
-
-
-def _missing(
-    cell: PaperResult, paper: Sequence[PaperResult], with_arrivals: bool
-) -> tuple[str, ...]:
-    """Return the line of a cell of the paper that we have nothing for."""
-    place = (cell.benchmark, cell.family, cell.goal_distance, cell.step_budget)
-    metro = next(
-        c
-        for c in paper
-        if c.method == METRO
-        and (c.benchmark, c.family, c.goal_distance, c.step_budget) == place
-        and c.mean is not None
-    )
-    setting = (cell.goal_distance, cell.plan_blocks, metro.waypoint_budget)
-    ratios = " and ".join(_ratio(c.arrival_ratio) for c in (metro, cell))
-    return (
-        cell.benchmark,
-        cell.family,
-        *map(str, setting),
-        str(cell.step_budget),
-        NOT_RUN,
-        NOT_RUN,
-        *[NONE] * (len(PAIR_HEADER) + 2 * with_arrivals),
-        paper_percent(metro),
-        paper_percent(cell),
-        *((ratios,) if with_arrivals else ()),
-    )
-
-
-def _is_like(cell: ConfigResult, other: ConfigResult) -> bool:
-    """Return whether a cell is metro's with the same h, and H if the other has one."""
-    if cell.method != METRO or cell.plan_blocks != other.plan_blocks:
-        return False
-    graph = (cell.waypoint_budget, cell.graph)
-    return other.graph is None or graph == (other.waypoint_budget, other.graph)
-
-
-def _both(pair: PairedResults) -> tuple[MethodResult, MethodResult]:
-    return pair.first, pair.second
-
-
-def _place(task: Task) -> tuple[str, str, int]:
-    return task.benchmark, task.family, task.goal_distance
+def _place(result: PaperResult) -> tuple[str, str, int, int]:
+    where = (result.benchmark, result.family, result.goal_distance)
+    return (*where, result.step_budget)
 
 
 def _ratio(ratio: float | None) -> str:
     return NONE if ratio is None else f"{ratio:.2f}"
-
-
-def _source(rows: Sequence[Row], method: str) -> str:
-    used = [row for row in rows if row["setting"]["method"] in (METRO, method)]
-    return f"Success in percent, mean ± std over planner seeds; {commits_of(used)}."
 
 
 RE_ENTRY = Study(

@@ -4,7 +4,7 @@ from metro.errors import BenchmarkError
 from metro.report.study import Study
 from metro.studies.corpus_size.section import CORPUS_SIZE
 from metro.studies.micro_planner.section import MICRO_PLANNER
-from metro.studies.offline_cost.section import OFFLINE_COST
+from metro.studies.offline_cost import OFFLINE_COST
 from metro.studies.paired import ORACLE, RE_ENTRY
 from metro.studies.residual.section import RESIDUAL
 from metro.studies.saturation import SATURATION
@@ -24,7 +24,7 @@ def find_study(name: str) -> Study:
     """Return a study by its name.
 
     Raises:
-        BenchmarkError: If nobody knows it.
+        BenchmarkError: If there is no study of that name.
     """
     for study in STUDIES:
         if study.name == name:

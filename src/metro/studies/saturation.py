@@ -1,23 +1,28 @@
-"""Latent gaps against frames: from how many frames on they tell nothing."""
+"""Latent gaps against frames: from how many frames on they say nothing."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from metro.core.latents import Latents
 from metro.core.saturation import Saturation, measure_saturation
-from metro.errors import LatentsError
+from metro.errors import BenchmarkError, LatentsError
 from metro.report.document import Picture, Table, Text
 from metro.report.study import Row, Section, Study
+from metro.storage.readers import read_latents
 from metro.studies.common import (
     NONE,
     commits_of,
+    measure_missing,
     paper_table,
-    read_each,
+    parse_rows,
     require_once,
 )
+from metro.types import Progress
 from metro.version import __version__, commit
 
 NAME = "saturation"
@@ -32,9 +37,107 @@ _PICTURE = "saturation.png"
 _READING = (
     "Median gap between two frames of an episode, d frames apart, over the median gap "
     "between frames of different episodes; at 1 a state d frames away looks like any "
-    "other. The band of the plot is the interquartile range. The paper tells four "
+    "other. The band of the plot is the interquartile range. The paper gives four "
     "points of PushT, without naming the encoder."
 )
+
+
+@dataclass(frozen=True)
+class SaturationConfig:
+    """What is measured.
+
+    Attributes:
+        latents: Files made by ``metro encode``, one row each.
+        output: File of rows (.jsonl) to append to.
+        num_samples: Pairs of frames at every distance.
+        seed: Random seed for the choice of pairs.
+    """
+
+    latents: Sequence[Path]
+    output: Path
+    num_samples: int = NUM_SAMPLES
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        if self.num_samples < 1 or self.seed < 0:
+            raise BenchmarkError(
+                f"--num-samples must be 1 or more and --seed 0 or more, got "
+                f"{self.num_samples} and {self.seed}."
+            )
+
+
+def run(config: SaturationConfig, progress: Progress) -> list[dict[str, Any]]:
+    """Measure all latents that the file has no row of; return the rows of all."""
+
+    def wanted() -> Iterator[Any]:
+        for path in config.latents:
+            latents = read_latents(path)
+            row = describe(latents, num_samples=config.num_samples, seed=config.seed)
+            yield row, partial(measure, latents, row)
+
+    rows = []
+    for row in measure_missing(wanted(), config.output, run_key):
+        rows.append(row)
+        progress(len(rows), len(config.latents))
+    return rows
+
+
+def run_key(row: Row) -> tuple[str, str]:
+    """Return what a row measures: equal keys, equal curves."""
+    return row["latents"], str(sorted(row["setting"].items()))
+
+
+def describe(
+    latents: Latents, *, num_samples: int = NUM_SAMPLES, seed: int = 0
+) -> dict[str, Any]:
+    """Return a row without its curve: which latents, measured how.
+
+    Raises:
+        LatentsError: If the latents do not say what they are of.
+    """
+    made = latents.provenance
+    parts = [made.get(part) for part in ("model", "corpus")]
+    digests = [part.get("digest") for part in parts if isinstance(part, Mapping)]
+    if len(digests) < 2 or None in digests or not made.get("benchmark"):
+        raise LatentsError(
+            "These latents do not say of which model, corpus and benchmark they are. "
+            "Make them with metro encode."
+        )
+    return {
+        "study": NAME,
+        "benchmark": made["benchmark"],
+        "model": dict(made["model"]),
+        "corpus": dict(made["corpus"]),
+        "latents": latents.digest,
+        "frames": latents.num_frames,
+        "episodes": latents.num_episodes,
+        "setting": {"longest": LONGEST, "num_samples": num_samples, "seed": seed},
+        "versions": {
+            "metro-wm": __version__,
+            "numpy": np.__version__,
+            "commit": commit(),
+        },
+    }
+
+
+def measure(latents: Latents, row: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a row with its curve: every d = 1, ..., 75 that the episodes have.
+
+    Paper: Sec. E.
+    """
+    setting = row["setting"]
+    measured = measure_saturation(
+        latents,
+        range(1, setting["longest"] + 1),
+        num_samples=setting["num_samples"],
+        seed=setting["seed"],
+    )
+    if not measured:
+        raise LatentsError(
+            f"Saturation needs two episodes that differ, of two frames or more; these "
+            f"latents have {latents.num_episodes} episodes. Record more."
+        )
+    return {**row, "curve": [asdict(point) for point in measured]}
 
 
 @dataclass(frozen=True)
@@ -65,67 +168,9 @@ class Curve:
         return next(flat, None)
 
 
-def describe_latents(
-    latents: Latents, *, num_samples: int = NUM_SAMPLES, seed: int = 0
-) -> dict[str, Any]:
-    """Return a row without its figures: which latents, measured how.
-
-    Raises:
-        LatentsError: If the latents do not say what they are of.
-    """
-    made = latents.provenance
-    parts = [made.get(part) for part in ("model", "corpus")]
-    told = [part.get("digest") for part in parts if isinstance(part, Mapping)]
-    if len(told) < 2 or None in told or not made.get("benchmark"):
-        raise LatentsError(
-            "These latents do not say of which model, corpus and benchmark they are. "
-            "Make them with metro encode."
-        )
-    return {
-        "study": NAME,
-        "benchmark": made["benchmark"],
-        "model": dict(made["model"]),
-        "corpus": dict(made["corpus"]),
-        "latents": latents.digest,
-        "frames": latents.num_frames,
-        "episodes": latents.num_episodes,
-        "setting": {"longest": LONGEST, "num_samples": num_samples, "seed": seed},
-        "versions": {
-            "metro-wm": __version__,
-            "numpy": np.__version__,
-            "commit": commit(),
-        },
-    }
-
-
-def measure_row(latents: Latents, told: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a row with its curve: every d = 1, ..., 75 that the episodes have.
-
-    Paper: Sec. E.
-    """
-    setting = told["setting"]
-    measured = measure_saturation(
-        latents,
-        range(1, setting["longest"] + 1),
-        num_samples=setting["num_samples"],
-        seed=setting["seed"],
-    )
-    if not measured:
-        raise LatentsError(
-            f"Saturation needs two episodes that differ, of two frames or more; these "
-            f"latents have {latents.num_episodes} episodes. Record more."
-        )
-    return {**told, "curve": [asdict(point) for point in measured]}
-
-
-def question_of(row: Row) -> tuple[str, str]:
-    """Return what a row answers: the same twice, the same curve."""
-    return row["latents"], str(sorted(row["setting"].items()))
-
-
 def render(rows: Sequence[Row]) -> Section:
     """Return the table of medians and the plot of all curves."""
-    curves = read_each(rows, NAME, _read)
+    curves = parse_rows(rows, NAME, _parse)
     require_once([f"{curve.name} ({curve.latents[:12]})" for curve in curves], NAME)
     curves.sort(key=lambda curve: (curve.benchmark, curve.model, curve.latents))
     paper = {
@@ -142,10 +187,10 @@ def render(rows: Sequence[Row]) -> Section:
     table = Table(
         (*header, f"first d at {SATURATED}"),
         tuple(lines),
-        f"{', '.join(f'{n:,}' for n in samples)} pairs a distance, seed "
+        f"{', '.join(f'{n:,}' for n in samples)} pairs per distance, seed "
         f"{', '.join(map(str, seeds))}; {commits_of(rows)}.",
     )
-    picture = Picture(_PICTURE, "latent gap against frames, one panel a benchmark")
+    picture = Picture(_PICTURE, "latent gap against frames, one panel per benchmark")
     return Section((Text(_READING), table, picture), {_PICTURE: draw(curves)})
 
 
@@ -179,7 +224,7 @@ def draw(curves: Sequence[Curve]) -> bytes:
     return to_png(figure)
 
 
-def _read(row: Row) -> Curve:
+def _parse(row: Row) -> Curve:
     points = tuple(Saturation(**point) for point in row["curve"])
     if not points:
         raise ValueError("the curve is empty")
@@ -207,7 +252,7 @@ def _number(value: float | None) -> str:
 SATURATION = Study(
     name=NAME,
     title="Saturation of latent gaps",
-    question="From how many frames on do latent gaps tell nothing?",
+    question="From how many frames on do latent gaps say nothing?",
     command=(
         "metro saturation tworoom.latents reacher.latents "
         "-o results/studies/saturation.jsonl"

@@ -1,8 +1,7 @@
-"""Metro with graphs of fewer and fewer episodes, on the same queries."""
+"""Plans with graphs of fewer and fewer episodes, on the same queries."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -13,29 +12,95 @@ from metro.core.neighbours import find_neighbours
 from metro.core.pricing import PricingCurve
 from metro.errors import BenchmarkError
 from metro.evaluation.context import EvalConfig, EvalContext
-from metro.evaluation.grid import evaluate_grid
-from metro.evaluation.queries import Query, QuerySet
-from metro.evaluation.records import Setting
-from metro.evaluation.run import Records, SuccessProgress
-from metro.studies.corpus_size.section import choose_episodes
-from metro.studies.reuse import adopt_rows
-from metro.types import Vector
+from metro.evaluation.queries import Query
+from metro.evaluation.run import Records
+from metro.studies.planning import PlanningConfig, plan_in_each
+from metro.types import ProgressBar, Vector
+
+SHARES = (1.0, 3.0, 10.0, 100.0)
+"""Percent of the episodes, as in the paper."""
+FEWEST = 2
+"""Episodes of a graph: the query's own may be one of them and is held out."""
 
 
 @dataclass(frozen=True)
-class PartSource(EvalConfig):
+class CorpusSizeConfig:
+    """What the study plans.
+
+    Attributes:
+        plan: Queries, settings of metro, and the file of rows.
+        shares: Percent of the episodes, each in (0, 100].
+        subset_seed: Random seed for the choice of episodes.
+    """
+
+    plan: PlanningConfig
+    shares: Sequence[float] = SHARES
+    subset_seed: int = 0
+
+
+def run(config: CorpusSizeConfig, bar: ProgressBar) -> Records:
+    """Plan every query with the graph of every share; return all rows."""
+    contexts = [
+        SubsetConfig(
+            **vars(config.plan.source), share=share, subset_seed=config.subset_seed
+        )
+        for share in config.shares
+    ]
+    settings = config.plan.metro_settings()
+    title = f"{len(contexts)} shares"
+    return plan_in_each(contexts, settings, config.plan, bar=bar, title=title)
+
+
+def choose_episodes(num_episodes: int, share: float, seed: int) -> NDArray[np.int64]:
+    """Return the episodes of a share in percent, sorted.
+
+    All episodes are put into one random order, and a share is its beginning: a smaller
+    share is contained in every larger one. Paper: Sec. 6.3. Decision: D26.
+
+    Raises:
+        BenchmarkError: If the share is not in (0, 100], or leaves fewer than two.
+    """
+    if not 0 < share <= 100:
+        raise BenchmarkError(f"A share must be in (0, 100] percent, got {share:g}.")
+    count = round(num_episodes * share / 100)
+    if count < FEWEST:
+        raise BenchmarkError(
+            f"{share:g} % of {num_episodes} episodes is {count}; a graph needs at "
+            f"least {FEWEST}, because the query's own is held out. Use a larger "
+            f"share or corpus."
+        )
+    order = np.random.default_rng(seed).permutation(num_episodes)
+    return np.sort(order[:count])
+
+
+def subset_graph(whole: FrameGraph, episodes: NDArray[np.int64]) -> FrameGraph:
+    """Return the graph of some episodes alone, with the whole graph's H, k and α.
+
+    Pricing curve, neighbours and bridges are made from those episodes only. For all
+    episodes the whole graph itself is returned. Decision: D26.
+    """
+    if len(episodes) == whole.latents.num_episodes:
+        return whole
+    latents = whole.latents.subset([int(episode) for episode in episodes])
+    pricing = PricingCurve.fit(latents, whole.waypoint_budget, whole.pricing.quantile)
+    table = find_neighbours(latents, whole.num_neighbours)
+    return build_graph(latents, table, pricing)
+
+
+@dataclass(frozen=True)
+class SubsetConfig(EvalConfig):
     """Where the parts are, and which share of the episodes the graph is to have.
 
     Attributes:
         share: Percent of the episodes.
-        subset_seed: Of the order that shares are the beginning of.
+        subset_seed: Random seed for the choice of episodes.
     """
 
     share: float = 100.0
     subset_seed: int = 0
 
-    def open(self) -> "PartContext":
-        """Open all of them, with the graph of the share made anew."""
+    def open(self) -> "SubsetContext":
+        """Open all parts, and build the graph of the share."""
         opened = super().open()
         whole = opened.graph
         try:
@@ -43,11 +108,11 @@ class PartSource(EvalConfig):
                 raise BenchmarkError("The study needs a graph: metro build LATENTS.")
             number = whole.latents.num_episodes
             episodes = choose_episodes(number, self.share, self.subset_seed)
-            graph = part_of(whole, episodes)
+            graph = subset_graph(whole, episodes)
         except BaseException:
             opened.close()
             raise
-        return PartContext(
+        return SubsetContext(
             opened.benchmark,
             opened.corpus,
             opened.model,
@@ -58,28 +123,15 @@ class PartSource(EvalConfig):
         )
 
 
-def part_of(whole: FrameGraph, episodes: NDArray[np.int64]) -> FrameGraph:
-    """Return the graph of some episodes alone, with the whole one's H, k and α.
-
-    Pricing curve, neighbours and bridges are made from those episodes; of all of them
-    the whole graph is returned. Decision: D26.
-    """
-    if len(episodes) == whole.latents.num_episodes:
-        return whole
-    latents = whole.latents.subset([int(episode) for episode in episodes])
-    pricing = PricingCurve.fit(latents, whole.waypoint_budget, whole.pricing.quantile)
-    table = find_neighbours(latents, whole.num_neighbours)
-    return build_graph(latents, table, pricing)
-
-
 @dataclass
-class PartContext(EvalContext):
-    """A context whose graph has some of the episodes, by other numbers than the corpus.
+class SubsetContext(EvalContext):
+    """A context whose graph has some of the corpus' episodes, numbered from 0.
 
     Attributes:
-        whole: The graph of all episodes: starts and goals have their latents there.
-        episodes: Of the corpus, sorted; the graph's episode i is ``episodes[i]``.
-        part: The share in percent, and the seed that chose them.
+        whole: The graph of all episodes, which has the latents of starts and goals.
+        episodes: Sorted episodes of the corpus; the graph's episode i is
+            ``episodes[i]``.
+        part: The share in percent, and the seed that chose the episodes.
     """
 
     whole: FrameGraph | None = None
@@ -97,7 +149,7 @@ class PartContext(EvalContext):
         return first, last
 
     def held_out(self, query: Query) -> int | None:
-        """Return the query's episode by the graph's number; None: it is not there."""
+        """Return the graph's number of the query's episode; None: it has not got it."""
         place = int(np.searchsorted(self.episodes, query.episode))
         found = place < len(self.episodes) and self.episodes[place] == query.episode
         return place if found else None
@@ -107,54 +159,3 @@ class PartContext(EvalContext):
         share, seed = self.part
         used = len(self.episodes)
         return {"share": share, "subset_seed": seed, "episodes_used": used}
-
-
-def run_corpus_size(  # noqa: PLR0913  (one argument a setting, as the verb has them)
-    sources: Sequence[PartSource],
-    settings: Sequence[Setting],
-    queries: QuerySet,
-    path: Path,
-    *,
-    known: Sequence[dict[str, Any]] = (),
-    batch: int = 25,
-    workers: int = 1,
-    progress: SuccessProgress | None = None,
-) -> Records:
-    """Plan every query with the graph of every share; return all rows.
-
-    Records that the file already has, or that ``metro evaluate`` wrote, are not
-    planned again. All shares are looked at
-    before the first is run, so that a wrong one costs nothing.
-    """
-    rows: Records = []
-    for source in sources:
-        with source.open() as context:
-            for setting in settings:
-                context.check(setting, queries)
-    for number, source in enumerate(sources):
-        adopt_rows(source, settings, queries, known, path)
-        rows += evaluate_grid(
-            source,
-            settings,
-            queries,
-            path,
-            batch=batch,
-            workers=workers,
-            progress=_continued(progress, rows, len(sources) - number),
-        )
-    return rows
-
-
-def _continued(
-    progress: SuccessProgress | None, rows: Records, left: int
-) -> SuccessProgress | None:
-    """Return progress over all shares, from that over one; ``left`` are to come."""
-    if progress is None:
-        return None
-    before = len(rows)
-    solved_before = sum(row["frames_to_success"] is not None for row in rows)
-
-    def report(done: int, total: int, solved: int) -> None:
-        progress(before + done, before + left * total, solved_before + solved)
-
-    return report

@@ -1,34 +1,23 @@
-"""Success against the share of the episodes that the graph is made of."""
+"""Renders success against the share of the episodes that the graph is made of."""
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from metro.analysis.comparison import MethodResult
 from metro.analysis.config_results import ConfigResult
 from metro.analysis.formatting import percent
 from metro.analysis.grouping import make_cells
-from metro.errors import BenchmarkError
 from metro.report.document import Picture, Table, Text
 from metro.report.study import Row, Section, Study
-from metro.studies.common import (
-    NONE,
-    commits_of,
-    notes_of,
-    paper_table,
-    read_each,
-)
+from metro.studies.common import NONE, commits_of, notes_of, paper_table, parse_rows
 
 NAME = "corpus-size"
-SHARES = (1.0, 3.0, 10.0, 100.0)
-"""Percent of the episodes, as in the paper."""
-FEWEST = 2
-"""Episodes of a graph: the query's own may be one of them and is held out."""
-DISTANCE = 75
-"""Frames to the goal, of the paper's table."""
-
+_PAPER_DISTANCE = 75
+"""Frames to the goal in the paper's table."""
+_HEADER = ("benchmark", "corpus", "model", "share", "episodes", "d", "h", "H", "T")
 _PICTURE = "corpus-size.png"
 _READING = (
     "Metro on the same queries with graphs of nested shares of the episodes. Each "
@@ -39,103 +28,78 @@ _READING = (
 
 
 @dataclass(frozen=True)
-class Part:
-    """A share of the episodes, and which."""
+class Subset:
+    """Which share of the episodes, chosen with which seed, and how many they are."""
 
     share: float
     seed: int
     episodes: int
 
 
-def choose_episodes(num_episodes: int, share: float, seed: int) -> NDArray[np.int64]:
-    """Return the episodes of a share in percent, sorted.
-
-    One order of all episodes is drawn from the seed, and a share is its beginning: a
-    smaller one is contained in every larger one. Paper: Sec. 6.3. Decision: D26.
-
-    Raises:
-        BenchmarkError: If the share is not in (0, 100], or leaves fewer than two.
-    """
-    if not 0 < share <= 100:
-        raise BenchmarkError(f"A share must be in (0, 100] percent, got {share:g}.")
-    count = round(num_episodes * share / 100)
-    if count < FEWEST:
-        raise BenchmarkError(
-            f"{share:g} % of {num_episodes} episodes is {count}; a graph needs at "
-            f"least {FEWEST}, for the query's own is held out. Use a larger "
-            f"share or corpus."
-        )
-    order = np.random.default_rng(seed).permutation(num_episodes)
-    return np.sort(order[:count])
-
-
 def render(rows: Sequence[Row]) -> Section:
     """Return success at every share, with the paper's beside it, and a plot."""
-    cells = _cells(rows)
+    results = _results(rows)
     paper = {
-        (told["benchmark"], told["family"], float(told["share"])): told
-        for told in paper_table("corpus_size")
+        (one["benchmark"], one["family"], float(one["share"])): one
+        for one in paper_table("corpus_size")
     }
-    lines = []
-    for part, cell in cells:
-        line = MethodResult(cell.method, cell, cell.step_budget)
-        low, high = line.interval
-        told = paper.get((cell.task.benchmark, cell.task.family, part.share))
-        is_theirs = told is not None and cell.task.goal_distance == DISTANCE
-        lines.append(
-            (
-                cell.task.benchmark,
-                cell.task.corpus,
-                cell.task.model,
-                f"{part.share:.3g} %",
-                f"{part.episodes:,}",
-                str(cell.task.goal_distance),
-                str(cell.plan_blocks),
-                str(cell.waypoint_budget),
-                str(line.step_budget),
-                percent(*line.over_seeds),
-                f"{100 * low:.1f} to {100 * high:.1f}",
-                str(line.num_runs),
-                f"{told['mean']:.2f} ± {told['std']:.2f}"
-                if told and is_theirs
-                else NONE,
-            )
-        )
-    header = ("benchmark", "corpus", "model", "share", "episodes", "d", "h", "H", "T")
-    seeds = ", ".join(sorted({str(part.seed) for part, _ in cells}))
+    seeds = ", ".join(sorted({str(subset.seed) for subset, _ in results}))
     table = Table(
-        (*header, "success", "95 %", "runs", "paper"),
-        tuple(lines),
+        (*_HEADER, "success", "95 %", "runs", "paper"),
+        tuple(_line(subset, result, paper) for subset, result in results),
         f"Success in percent; episodes drawn with seed {seeds}; {commits_of(rows)}.",
     )
     picture = Picture(_PICTURE, "success against the share of the episodes")
-    blocks = (Text(_READING), table, picture, *notes_of(cell for _, cell in cells))
-    return Section(blocks, {_PICTURE: draw(cells)})
+    notes = notes_of(result for _, result in results)
+    return Section((Text(_READING), table, picture, *notes), {_PICTURE: draw(results)})
 
 
-def draw(cells: Sequence[tuple[Part, ConfigResult]]) -> bytes:
+def _line(
+    subset: Subset, result: ConfigResult, paper: Mapping[Any, Mapping[str, Any]]
+) -> tuple[str, ...]:
+    task, line = result.task, MethodResult(result.method, result, result.step_budget)
+    low, high = line.interval
+    theirs = paper.get((task.benchmark, task.family, subset.share))
+    if theirs is None or task.goal_distance != _PAPER_DISTANCE:
+        reported = NONE
+    else:
+        reported = f"{theirs['mean']:.2f} ± {theirs['std']:.2f}"
+    return (
+        task.benchmark,
+        task.corpus,
+        task.model,
+        f"{subset.share:.3g} %",
+        f"{subset.episodes:,}",
+        str(task.goal_distance),
+        str(result.plan_blocks),
+        str(result.waypoint_budget),
+        str(line.step_budget),
+        percent(*line.over_seeds),
+        f"{100 * low:.1f} to {100 * high:.1f}",
+        str(line.num_runs),
+        reported,
+    )
+
+
+def draw(results: Sequence[tuple[Subset, ConfigResult]]) -> bytes:
     """Return success against share as a PNG file, with Wilson's intervals."""
     from metro.report.plots import COLOURS, pyplot, to_png
 
     figure, axes = pyplot().subplots(figsize=(6.4, 4.4), layout="constrained")
     curves: dict[str, list[tuple[float, MethodResult]]] = {}
-    for part, cell in cells:
-        name = f"{cell.task.benchmark} ({cell.task.corpus}), {cell.name}"
-        line = MethodResult(cell.method, cell, cell.step_budget)
-        curves.setdefault(f"{name}, T = {line.step_budget}", []).append(
-            (part.share, line)
-        )
+    for subset, result in results:
+        name = f"{result.task.benchmark} ({result.task.corpus}), {result.name}"
+        line = MethodResult(result.method, result, result.step_budget)
+        curve = curves.setdefault(f"{name}, T = {line.step_budget}", [])
+        curve.append((subset.share, line))
     for place, (name, points) in enumerate(sorted(curves.items())):
-        colour = COLOURS[place % len(COLOURS)]
         shares = [share for share, _ in points]
         success = np.array([100 * line.success for _, line in points])
         ends = 100 * np.array([line.interval for _, line in points])
-        errors = np.abs(ends.T - success)
-        axes.errorbar(
-            shares, success, errors, color=colour, label=name, marker="o", capsize=3
-        )
+        look = {"color": COLOURS[place % len(COLOURS)], "marker": "o", "capsize": 3}
+        axes.errorbar(shares, success, np.abs(ends.T - success), label=name, **look)
     axes.set_xscale("log")
-    shown = sorted({part.share for part, _ in cells})
+    shown = sorted({subset.share for subset, _ in results})
     axes.set_xticks(shown, [f"{share:.3g}" for share in shown], minor=False)
     axes.minorticks_off()
     axes.set(xlabel="share of the episodes, %", ylabel="success, %", ylim=(-3, 103))
@@ -144,27 +108,28 @@ def draw(cells: Sequence[tuple[Part, ConfigResult]]) -> bytes:
     return to_png(figure)
 
 
-def _cells(rows: Sequence[Row]) -> list[tuple[Part, ConfigResult]]:
-    """Return the cells of every part, by task and falling share."""
-    groups: dict[Part, list[Mapping[str, object]]] = {}
-    for part, row in read_each(rows, NAME, _read):
-        groups.setdefault(part, []).append(row)
-    found = [(part, cell) for part, some in groups.items() for cell in make_cells(some)]
-    return sorted(
-        found,
-        key=lambda one: (
-            one[1].task,
-            one[1].plan_blocks,
-            one[1].waypoint_budget or 0,
-            one[0].seed,
-            -one[0].share,
-        ),
-    )
+def _results(rows: Sequence[Row]) -> list[tuple[Subset, ConfigResult]]:
+    """Return the results of every subset, by task and falling share."""
+    groups: dict[Subset, list[Row]] = {}
+    for subset, row in parse_rows(rows, NAME, _parse):
+        groups.setdefault(subset, []).append(row)
+    found = [
+        (subset, result)
+        for subset, some in groups.items()
+        for result in make_cells(some)
+    ]
+    return sorted(found, key=_order)
 
 
-def _read(row: Row) -> tuple[Part, Row]:
-    told = Part(float(row["share"]), int(row["subset_seed"]), int(row["episodes_used"]))
-    return told, row
+def _order(one: tuple[Subset, ConfigResult]) -> tuple[Any, ...]:
+    subset, result = one
+    setting = (result.plan_blocks, result.waypoint_budget or 0)
+    return (result.task, *setting, subset.seed, -subset.share)
+
+
+def _parse(row: Row) -> tuple[Subset, Row]:
+    share, seed = float(row["share"]), int(row["subset_seed"])
+    return Subset(share, seed, int(row["episodes_used"])), row
 
 
 CORPUS_SIZE = Study(

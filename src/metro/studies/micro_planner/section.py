@@ -1,12 +1,12 @@
-"""A stronger micro planner: how much of its gain reaches far goals, and with whom."""
+"""Renders how much of a stronger micro planner's gain reaches far goals."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from metro.analysis.comparison import ORDER
 from metro.analysis.config_results import ConfigResult
 from metro.analysis.grouping import make_cells
-from metro.report.document import Block, Table, Text
+from metro.report.document import Table, Text
 from metro.report.study import Row, Section, Study
 from metro.studies.common import (
     PAIR_HEADER,
@@ -15,12 +15,15 @@ from metro.studies.common import (
     notes_of,
     pair_up,
     paper_table,
-    read_each,
+    parse_rows,
 )
 
 NAME = "micro-planner"
 METHODS = ("flat", "metro", "oracle")
 BASE, FINE_TUNED = "base", "fine-tuned"
+
+_MODELS = ("base model", "fine-tuned model")
+_HEADER = ("benchmark", *_MODELS, "d", "method", "h", "H", "T")
 
 _READING = (
     "The same queries and seeds planned with a world model and with a fine-tuned one. "
@@ -40,8 +43,8 @@ def render(rows: Sequence[Row]) -> Section:
 
     Paper: Sec. F.2.
     """
-    groups: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
-    for key, row in read_each(rows, NAME, _read):
+    groups: dict[tuple[str, str], list[Row]] = {}
+    for key, row in parse_rows(rows, NAME, _parse):
         groups.setdefault(key, []).append(row)
     pairs = [
         pair
@@ -50,90 +53,78 @@ def render(rows: Sequence[Row]) -> Section:
         for pair in _pairs(make_cells(some), make_cells(groups[base, BASE]))
     ]
     pairs.sort(key=_order)
-    blocks: list[Block] = [Text(_READING)]
-    blocks.append(_table(pairs, rows) if pairs else Text(_UNPAIRED))
-    blocks.append(_paper())
-    lines = [line for pair in pairs for line in (pair.second, pair.first)]
-    return Section((*blocks, *notes_of(line.cell for line in lines)))
+    ours = _table(pairs, rows) if pairs else Text(_UNPAIRED)
+    lines = [line for pair in pairs for line in reversed(pair.both)]
+    notes = notes_of(line.cell for line in lines)
+    return Section((Text(_READING), ours, _paper_table(), *notes))
 
 
 def _pairs(
     tuned: Sequence[ConfigResult], base: Sequence[ConfigResult]
 ) -> list[PairedResults]:
-    """Return every fine-tuned cell beside the base cell of the same question."""
-    known = {_asked(cell): cell for cell in base}
-    both = [(cell, known[_asked(cell)]) for cell in tuned if _asked(cell) in known]
-    found = [pair_up(cell, other) for cell, other in both]
+    """Return every fine-tuned result beside the base's of the same queries."""
+    known = {_model_free_key(result): result for result in base}
+    found = [
+        pair_up(result, known[_model_free_key(result)])
+        for result in tuned
+        if _model_free_key(result) in known
+    ]
     return [pair for pair in found if pair is not None]
 
 
-def _asked(cell: ConfigResult) -> tuple[Any, ...]:
-    """Return what a cell was asked, whichever model answered."""
-    task = cell.task
-    return (
-        task.benchmark,
-        task.digests[1:],
-        task.goal_distance,
-        cell.method,
-        *cell.setting,
-    )
+def _model_free_key(result: ConfigResult) -> tuple[Any, ...]:
+    """Return what was planned, whichever of the two models planned it."""
+    task = result.task
+    # The first digest is the model's, the others are of corpus and queries.
+    where = (task.benchmark, task.digests[1:], task.goal_distance)
+    return (*where, result.method, *result.setting)
 
 
 def _order(pair: PairedResults) -> tuple[Any, ...]:
-    cell = pair.first.cell
-    task = cell.task
-    place = ORDER.index(cell.method)
-    setting = (cell.plan_blocks, cell.waypoint_budget or 0)
-    return (task.benchmark, task.model, task.goal_distance, place, *setting)
+    result = pair.first.cell
+    task = result.task
+    setting = (result.plan_blocks, result.waypoint_budget or 0)
+    where = (task.benchmark, task.model, task.goal_distance)
+    return (*where, ORDER.index(result.method), *setting)
 
 
 def _table(pairs: Sequence[PairedResults], rows: Sequence[Row]) -> Table:
     lines = []
     for pair in pairs:
-        cell, (tuned, base, *told) = pair.first.cell, pair.texts
-        setting = (cell.task.goal_distance, cell.method, *cell.setting)
+        result, (tuned, base, *differences) = pair.first.cell, pair.texts
+        setting = (result.task.goal_distance, result.method, *result.setting)
         shown = ["-" if value is None else str(value) for value in setting]
-        models = [_model(line.cell) for line in (pair.second, pair.first)]
-        where = (cell.task.benchmark, *models, *shown, str(pair.first.step_budget))
-        lines.append((*where, base, tuned, *told))
-    header = (
-        "benchmark",
-        "base model",
-        "fine-tuned model",
-        "d",
-        "method",
-        "h",
-        "H",
-        "T",
-    )
+        models = [_model(line.cell) for line in reversed(pair.both)]
+        where = (result.task.benchmark, *models, *shown, str(pair.first.step_budget))
+        lines.append((*where, base, tuned, *differences))
     return Table(
-        (*header, BASE, FINE_TUNED, *PAIR_HEADER),
+        (*_HEADER, BASE, FINE_TUNED, *PAIR_HEADER),
         tuple(lines),
         f"Success in percent, mean ± std over planner seeds; {commits_of(rows)}.",
     )
 
 
-def _model(cell: ConfigResult) -> str:
+def _model(result: ConfigResult) -> str:
     """Return a model's name and digest: a fine-tuned one may have its base's name."""
-    return f"{cell.task.model} ({cell.task.digests[0][:8]})"
+    return f"{result.task.model} ({result.task.digests[0][:8]})"
 
 
-def _paper() -> Table:
+def _paper_table() -> Table:
     lines = [
         (
-            str(told["d"]),
-            told["method"],
-            f"{told['base']:.2f}",
-            f"{told['mean']:.2f} ± {told['std']:.2f}",
-            f"{told['mean'] - told['base']:+.2f}",
+            str(one["d"]),
+            one["method"],
+            f"{one['base']:.2f}",
+            f"{one['mean']:.2f} ± {one['std']:.2f}",
+            f"{one['mean'] - one['base']:+.2f}",
         )
-        for told in paper_table("micro_planner")
+        for one in paper_table("micro_planner")
     ]
     header = ("d", "method", "paper, LeWM", "paper, LeWM (ft)", "points")
     return Table(header, tuple(lines), _PAPER)
 
 
-def _read(row: Row) -> tuple[tuple[str, str], Row]:
+def _parse(row: Row) -> tuple[tuple[str, str], Row]:
     if row["role"] not in (BASE, FINE_TUNED):
         raise ValueError(f"role {row['role']!r}")
     return (str(row["base"]), str(row["role"])), row

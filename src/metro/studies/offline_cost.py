@@ -1,0 +1,311 @@
+"""What metro costs once per corpus, beside training a macro model."""
+
+import json
+import os
+import re
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from metro.errors import ModelError
+from metro.report.document import Table, Text
+from metro.report.study import Row, Section, Study
+from metro.studies.common import (
+    NONE,
+    commits_of,
+    measure_missing,
+    paper_table,
+    parse_rows,
+    require_once,
+)
+from metro.version import commit
+
+# Reports must be written without torch: only `run` and what it calls import it.
+if TYPE_CHECKING:
+    from metro.core.latents import Latents
+    from metro.data.corpus import Corpus
+    from metro.models.frozen import FrozenModel
+
+NAME = "offline-cost"
+_PHASES = ("encode", "table", "graph", "total")
+_HEADER = (
+    *("benchmark", "model", "frames", *_PHASES, "CPU"),
+    *("macro model", "steps", "minutes", "training CPU", "ratio"),
+    *("load", "cores, threads"),
+)
+_READING = (
+    "Minutes once per corpus. Metro: one pass of the encoder over every frame "
+    "(measured on a sample of the episodes, taken in proportion), the exact neighbour "
+    "table, pricing curve and bridges; no gradient step. Beside it the training of the "
+    "macro model on the same latents, from its own report. Ours ran on CPU threads "
+    "of one machine with small models and corpora, the paper's on 1 and 4 GPUs. CPU is "
+    "processor time, of metro's total and of training: other programs on the machine "
+    "make minutes longer, but hardly processor time. The ratio is of processor time; "
+    "the paper's is of GPU time. The load is the machine's average over a minute, "
+    "before and after metro's stages."
+)
+_CARD = re.compile(
+    r"^- cost: (\d+) steps, ([\d.]+) minutes(?: \(([\d.]+) of processor time\))?",
+    re.MULTILINE,
+)
+
+
+@dataclass(frozen=True)
+class OfflineCostConfig:
+    """What is measured.
+
+    Attributes:
+        benchmark: Name of the benchmark.
+        corpus: Recorded episodes.
+        model: World model.
+        latents: File made by ``metro encode`` from both.
+        output: File of rows (.jsonl) to append to.
+        macro: Macro model trained on these latents; None: metro's cost alone.
+        waypoint_budget: H of the graph, frames.
+        threads: Threads of encoder and neighbour table.
+        trust_pickle: Whether pickled models may be loaded.
+        device: Device of the model; None: the CPU, where threads are counted.
+    """
+
+    benchmark: str
+    corpus: str
+    model: str
+    latents: Path
+    output: Path
+    macro: str | None = None
+    waypoint_budget: int = 8
+    threads: int = 1
+    trust_pickle: bool = False
+    device: str | None = None
+
+
+@dataclass(frozen=True)
+class _Subject:
+    """What the cost is of; the three must belong together."""
+
+    corpus: "Corpus"
+    model: "FrozenModel"
+    latents: "Latents"
+
+
+def run(config: OfflineCostConfig) -> list[dict[str, Any]]:
+    """Measure metro's stages, unless the file already has them; return the row."""
+    from metro.benchmark import load_benchmark
+    from metro.data.corpus import open_corpus
+    from metro.models.devices import choose_device
+    from metro.models.loading import load_model
+    from metro.storage.readers import read_latents
+
+    with open_corpus(config.corpus) as corpus:
+        corpus.require(load_benchmark(config.benchmark))
+        model = load_model(config.model, trust_pickle=config.trust_pickle)
+        model.to(choose_device(config.device or "cpu"))
+        subject = _Subject(corpus, model, read_latents(config.latents))
+        row = _describe(subject, config)
+        wanted = [(row, lambda: _measure(subject, row))]
+        return list(measure_missing(wanted, config.output, run_key))
+
+
+def run_key(row: Row) -> tuple[Any, ...]:
+    """Return what a row measures: a second row of the same key is not measured."""
+    parts = [(row[part] or {}).get("digest") for part in ("model", "corpus", "macro")]
+    return (row["benchmark"], *parts, str(sorted(row["setting"].items())))
+
+
+def _describe(subject: _Subject, config: OfflineCostConfig) -> dict[str, Any]:
+    """Return the row without what is measured."""
+    from metro.data.collect.spec import library_versions
+    from metro.models.macro.macro_data import require_latents_of
+    from metro.models.macro.offline_cost import SAMPLED
+
+    corpus, model, latents = subject.corpus, subject.model, subject.latents
+    require_latents_of(latents, corpus, model)
+    return {
+        "study": NAME,
+        "benchmark": corpus.benchmark or model.benchmark,
+        "model": {"name": model.name, "family": model.family, "digest": model.digest},
+        "corpus": {
+            "name": Path(corpus.name).name,
+            "digest": corpus.digest,
+            "episodes": corpus.num_episodes,
+        },
+        "latents": latents.digest,
+        "frames": latents.num_frames,
+        "macro": None if config.macro is None else training_cost(config.macro, model),
+        "setting": {
+            "waypoint_budget": config.waypoint_budget,
+            "threads": config.threads,
+            "sampled_episodes": min(SAMPLED, corpus.num_episodes),
+        },
+        "versions": library_versions() | {"commit": commit()},
+    }
+
+
+def training_cost(source: str, model: "FrozenModel") -> dict[str, Any]:
+    """Return what a macro model's training took: steps, minutes on clock and CPU.
+
+    Read from the report beside its file, else from its card. Decision: D28.
+
+    Raises:
+        ModelError: If the macro model is of another encoder, or nothing is recorded.
+    """
+    from metro.assets import asset_path, macro_asset_names
+    from metro.models.macro.macro_weights import load_macro
+
+    macro = load_macro(source)
+    if macro.encoder_digest != model.digest:
+        raise ModelError(
+            f"{macro.name} is for the encoder {macro.encoder_digest[:12]}, not for "
+            f"{model.name} ({model.digest[:12]}). Train one: metro train-macro."
+        )
+    path = asset_path(source) if source in macro_asset_names() else Path(source)
+    named = {"name": macro.name, "digest": macro.digest}
+    report, card = Path(f"{path}.report.json"), path.with_suffix(".md")
+    if report.is_file():
+        cost = json.loads(report.read_text()).get("cost", {})
+        if {"steps", "minutes"} <= cost.keys():
+            kept = {name: cost.get(name) for name in ("steps", "minutes", "cpu_minutes")}
+            return {**named, **kept, "source": report.name}
+    found = _CARD.search(card.read_text()) if card.is_file() else None
+    if found is None:
+        raise ModelError(
+            f"Neither {report.name} nor {card.name} beside {path} says what training "
+            f"took. Train it with metro train-macro, or leave --macro out."
+        )
+    steps, minutes, cpu_minutes = found.groups()
+    return {
+        **named,
+        "steps": int(steps),
+        "minutes": float(minutes),
+        "cpu_minutes": None if cpu_minutes is None else float(cpu_minutes),
+        "source": card.name,
+    }
+
+
+def _measure(subject: _Subject, row: dict[str, Any]) -> dict[str, Any]:
+    """Return the row with its seconds, and the machine's load before and after."""
+    import torch
+
+    from metro.models.macro.offline_cost import measure_offline
+
+    setting, latents = row["setting"], subject.latents
+    before, threads = os.getloadavg()[0], torch.get_num_threads()
+    torch.set_num_threads(setting["threads"])
+    try:
+        _load_kernels(latents)
+        spent = measure_offline(
+            subject.corpus,
+            subject.model,
+            latents,
+            waypoint_budget=setting["waypoint_budget"],
+            workers=setting["threads"],
+        )
+    finally:
+        torch.set_num_threads(threads)
+    return {
+        **row,
+        "seconds": {name: round(value, 3) for name, value in asdict(spent).items()},
+        "load": [round(before, 2), round(os.getloadavg()[0], 2)],
+        "cores": os.cpu_count(),
+    }
+
+
+def _load_kernels(latents: "Latents") -> None:
+    """Load compiled kernels now, outside the measured time."""
+    from metro.core.neighbours import SMALL, find_neighbours
+
+    needed = int((latents.episode_lengths.cumsum() < SMALL).sum()) + 1
+    find_neighbours(latents.subset(range(min(needed, latents.num_episodes))))
+
+
+@dataclass(frozen=True)
+class _Cost:
+    """One row: seconds of metro's stages, minutes of training."""
+
+    name: tuple[str, str]
+    digests: tuple[str, str]
+    frames: int
+    seconds: dict[str, float]
+    macro: Row
+    machine: tuple[str, str]
+
+    def to_text(self) -> tuple[str, ...]:
+        """Return the line under `_HEADER`."""
+        minutes, cpu = self.macro.get("minutes"), self.macro.get("cpu_minutes")
+        steps, spent = self.macro.get("steps"), self.seconds["cpu"]
+        return (
+            *self.name,
+            f"{self.frames:,}",
+            *(f"{self.seconds[phase] / 60:.2f}" for phase in (*_PHASES, "cpu")),
+            self.macro.get("name", "not trained"),
+            NONE if steps is None else f"{steps:,}",
+            NONE if minutes is None else f"{minutes:.1f}",
+            NONE if cpu is None else f"{cpu:.1f}",
+            NONE if cpu is None else f"{60 * cpu / spent:.1f}",
+            *self.machine,
+        )
+
+
+def _parse(row: Row) -> _Cost:
+    seconds = {name: float(row["seconds"][name]) for name in (*_PHASES[:3], "cpu")}
+    seconds["total"] = sum(seconds[name] for name in _PHASES[:3])
+    before, after = map(float, row["load"])
+    macro = row["macro"] or {}
+    if macro:
+        macro = macro | {"steps": int(macro["steps"]), "name": str(macro["name"])}
+    return _Cost(
+        (str(row["benchmark"]), str(row["model"]["name"])),
+        (str(row["model"]["digest"]), str(row["corpus"]["digest"])),
+        int(row["frames"]),
+        seconds,
+        macro,
+        (
+            f"{before:.1f}, {after:.1f}",
+            f"{int(row['cores'])}, {int(row['setting']['threads'])}",
+        ),
+    )
+
+
+def render(rows: Sequence[Row]) -> Section:
+    """Return our costs and the paper's. Paper: Sec. 6.2."""
+    costs = parse_rows(rows, NAME, _parse)
+    costs.sort(key=lambda cost: (cost.name[0], cost.digests))
+    require_once([", ".join(cost.name) for cost in costs], NAME)
+    lines = tuple(cost.to_text() for cost in costs)
+    table = Table(_HEADER, lines, f"Minutes; {commits_of(rows)}.")
+    return Section((Text(_READING), table, _paper_table()))
+
+
+def _paper_table() -> Table:
+    lines = [
+        (
+            one["benchmark"],
+            f"{one['encode']:.1f}",
+            f"{one['index']:.1f}",
+            f"{one['total']:.1f}",
+            f"{one['steps']:,}",
+            f"{one['hours']:.2f}",
+            f"{one['gpu_hours']:.1f}",
+            f"{60 * one['gpu_hours'] / one['total']:.1f}",
+        )
+        for one in paper_table("offline_cost")
+    ]
+    phases = ("encode", "index", "total")
+    header = ("paper", *phases, "steps", "hours", "GPU-hours", "ratio")
+    caption = "Minutes of metro's on 1 GPU; ratio: GPU time of training over metro's."
+    return Table(header, tuple(lines), caption)
+
+
+OFFLINE_COST = Study(
+    name=NAME,
+    title="Offline cost",
+    question="What does metro cost once per corpus, and what does a macro model?",
+    command=(
+        "metro study offline-cost tworoom --corpus tworoom.h5 "
+        "--latents tworoom.latents --model lewm-small-tworoom "
+        "--macro macro-lewm-small-tworoom "
+        "-o results/studies/offline-cost.jsonl"
+    ),
+    render=render,
+)

@@ -1,1 +1,0 @@
-"""What metro costs once per corpus, beside training a macro model."""

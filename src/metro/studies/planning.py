@@ -1,0 +1,148 @@
+"""Studies that plan queries: what they plan, and the loop that resumes them."""
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from metro.analysis.episode_results import load_records
+from metro.evaluation.context import EvalConfig, EvalContext
+from metro.evaluation.grid import evaluate_grid
+from metro.evaluation.queries import QuerySet
+from metro.evaluation.records import (
+    Setting,
+    append_records,
+    read_records,
+    run_key,
+    to_json,
+)
+from metro.evaluation.run import Records, SuccessProgress, describe
+from metro.evaluation.settings import choose_settings, find_queries
+from metro.types import ProgressBar
+
+
+@dataclass(frozen=True)
+class PlanningConfig:
+    """What a study plans with metro, and where its rows go.
+
+    Attributes:
+        source: Environment, corpus, model and graph.
+        output: File of rows (.jsonl) to append to.
+        goal_distance: d, frames from start to goal.
+        plan_blocks: h of metro.
+        waypoint_budget: H of metro, frames; None: the graph's own.
+        step_budget: T, environment steps; None: 2 d.
+        planner_seeds: Random seeds of the micro planner.
+        queries: Query file; None: the benchmark's own.
+        first: Plan only this many queries; None: all.
+        known: Files of rows of ``metro evaluate`` that need not be planned again.
+        batch: Number of queries planned together.
+        workers: Number of worker processes.
+    """
+
+    source: EvalConfig
+    output: Path
+    goal_distance: int = 75
+    plan_blocks: int = 1
+    waypoint_budget: int | None = None
+    step_budget: int | None = None
+    planner_seeds: Sequence[int] = (7,)
+    queries: Path | None = None
+    first: int | None = None
+    known: Sequence[Path] = ()
+    batch: int = 25
+    workers: int = 1
+
+    def find_queries(self) -> QuerySet:
+        """Return the queries to plan."""
+        return find_queries(
+            self.source.benchmark, self.goal_distance, self.queries, self.first
+        )
+
+    def metro_settings(self) -> list[Setting]:
+        """Return metro's settings, one per planner seed."""
+        budget, steps = self.waypoint_budget, self.step_budget
+        return choose_settings(
+            self.source,
+            "metro",
+            plan_blocks=[self.plan_blocks],
+            waypoint_budgets=None if budget is None else [budget],
+            step_budget=2 * self.goal_distance if steps is None else steps,
+            planner_seeds=self.planner_seeds,
+        )
+
+
+def plan_in_each(
+    contexts: Sequence[EvalConfig],
+    settings: Sequence[Setting],
+    config: PlanningConfig,
+    *,
+    bar: ProgressBar,
+    title: str,
+) -> Records:
+    """Plan every query with every setting in each context; return all rows.
+
+    Rows that the file already has, or that ``metro evaluate`` wrote, are not planned
+    again.
+    """
+    queries, known = config.find_queries(), load_records(config.known)
+    adopted: Records = []
+    # Every context is opened once before planning starts: a wrong one costs no time.
+    for source in contexts:
+        with source.open() as context:
+            for setting in settings:
+                context.check(setting, queries)
+            adopted += known_rows(context, settings, queries, known)
+    done = {run_key(row) for row in read_records(config.output)}
+    append_records([row for row in adopted if run_key(row) not in done], config.output)
+    rows: Records = []
+    with bar(title) as progress:
+        for number, source in enumerate(contexts):
+            rows += evaluate_grid(
+                source,
+                settings,
+                queries,
+                config.output,
+                batch=config.batch,
+                workers=config.workers,
+                progress=_over_all(progress, rows, len(contexts) - number),
+            )
+    return rows
+
+
+def known_rows(
+    context: EvalContext,
+    settings: Sequence[Setting],
+    queries: QuerySet,
+    known: Sequence[dict[str, Any]],
+) -> Records:
+    """Return the known rows with the run keys of a study, with its metadata added.
+
+    Equal run keys mean the same setting, query, graph, model and corpus. A row keeps
+    its results and versions.
+    """
+    found = {run_key(row): row for row in known}
+    if not found:
+        return []
+    metadata = [
+        (setting, describe(context, queries, setting)) for setting in settings
+    ]
+    keys = [
+        run_key(described | to_json(setting, query))
+        for setting, described in metadata
+        for query in queries
+    ]
+    return [found[key] | context.remarks() for key in keys if key in found]
+
+
+def _over_all(
+    progress: SuccessProgress, rows: Records, contexts_left: int
+) -> SuccessProgress:
+    """Return progress over all contexts, to be called with that over one of them."""
+    before = len(rows)
+    solved_before = sum(row["frames_to_success"] is not None for row in rows)
+
+    def report(done: int, total: int, solved: int) -> None:
+        progress(before + done, before + contexts_left * total, solved_before + solved)
+
+    return report
