@@ -22,7 +22,7 @@ from metro.evaluation.context import EvalConfig
 from metro.evaluation.queries import QuerySet, load_queries
 from metro.evaluation.records import Setting
 from metro.evaluation.run import answer
-from metro.studies.corpus_size.run import PartContext, part_of
+from metro.studies.corpus_size.run import SubsetContext, subset_graph
 from metro.version import commit
 
 TARGET = Path(__file__).parent / "twins.json"
@@ -47,9 +47,9 @@ def measure(folder: Path) -> Iterator[dict[str, Any]]:
         dealt = np.random.default_rng(0).permutation(demonstrations.max() + 1) % 2
         for half in (0, 1):
             episodes = np.flatnonzero(dealt[demonstrations] == half)
-            part = PartContext(
+            part = SubsetContext(
                 *(whole.benchmark, whole.corpus, whole.model),
-                part_of(whole.graph, episodes),
+                subset_graph(whole.graph, episodes),
                 whole=whole.graph,
                 episodes=episodes,
             )
@@ -64,7 +64,7 @@ def measure(folder: Path) -> Iterator[dict[str, Any]]:
             part.discard(*part.worlds(BATCH))
 
 
-def _planned(part: PartContext, queries: QuerySet) -> Iterator[dict[str, Any]]:
+def _planned(part: SubsetContext, queries: QuerySet) -> Iterator[dict[str, Any]]:
     for rows in answer(part, SETTING, list(queries), {}, batch=BATCH):
         print(f"{len(rows)} queries planned", file=sys.stderr)
         yield from rows

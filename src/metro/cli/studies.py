@@ -1,4 +1,4 @@
-"""Verbs of the paper's other analyses: saturation, study."""
+"""Verbs of the paper's other analyses: saturation, and the group study."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -8,15 +8,14 @@ import typer
 from typer.core import TyperGroup
 
 from metro.cli.app import app, print_json
-from metro.cli.evaluate import RowsPath
-from metro.cli.options import AsJson
+from metro.cli.options import AsJson, RowsPath, Seed
 from metro.cli.reporting import RowFiles
 
 RESULTS = Path("results")
 
 
 class Studies(TyperGroup):
-    """The studies; a name that nobody knows is an error that tells all names."""
+    """The studies; an unknown name is an error that lists all names."""
 
     def get_command(self, ctx: Any, cmd_name: str) -> Any:
         """Return the command of a study."""
@@ -26,7 +25,9 @@ class Studies(TyperGroup):
             from metro.studies.registry import find_study
 
             known = find_study(cmd_name)
-            raise BenchmarkError(f"{known.name} is run by itself: {known.command}")
+            raise BenchmarkError(
+                f"{known.name} has a command of its own: {known.command}"
+            )
         return found
 
 
@@ -43,7 +44,7 @@ def studies(
     ] = RESULTS,
     as_json: AsJson = False,
 ) -> None:
-    """List the paper's other analyses: what each asks, and whether it has rows."""
+    """List the paper's other analyses: their questions, and how many rows they have."""
     if context.invoked_subcommand is not None:
         return
     from metro.cli.terminal import print_table
@@ -76,53 +77,34 @@ def saturation(
         list[Path], typer.Argument(metavar="LATENTS", help="Made by metro encode.")
     ],
     output: RowsPath,
-    num_samples: Annotated[int, typer.Option(help="Pairs at every distance.")] = 5_000,
-    seed: Annotated[int, typer.Option(min=0, help="Of the pairs.")] = 0,
+    num_samples: Annotated[
+        int, typer.Option(help="Pairs of frames at every distance.")
+    ] = 5_000,
+    seed: Seed = 0,
     as_json: AsJson = False,
 ) -> None:
     """Measure how latent gaps grow with frames, d = 1 to 75, and when they stop.
 
-    A row for each of LATENTS; those that OUTPUT has already are not measured again.
+    Writes one row for each of LATENTS; what OUTPUT already has is not measured again.
     """
     from metro.cli.terminal import progress_bar
-    from metro.errors import BenchmarkError
-    from metro.evaluation.records import append_records, read_records
-    from metro.storage.readers import read_latents
-    from metro.studies.saturation import (
-        SATURATION,
-        describe_latents,
-        measure_row,
-        question_of,
-    )
+    from metro.studies.saturation import NAME, SaturationConfig, run
 
-    if num_samples < 1 or seed < 0:
-        raise BenchmarkError(
-            f"--num-samples must be 1 or more and --seed 0 or more, got {num_samples} "
-            f"and {seed}."
-        )
-    done = {question_of(row): row for row in read_records(output)}
-    rows = []
+    config = SaturationConfig(latents, output, num_samples, seed)
     with progress_bar("Measuring gaps") as progress:
-        for number, path in enumerate(latents, start=1):
-            corpus = read_latents(path)
-            told = describe_latents(corpus, num_samples=num_samples, seed=seed)
-            if question_of(told) not in done:
-                done[question_of(told)] = measure_row(corpus, told)
-                append_records([done[question_of(told)]], output)
-            rows.append(done[question_of(told)])
-            progress(number, len(latents))
-    show_study(SATURATION.name, rows, as_json)
+        rows = run(config, progress)
+    show_study(NAME, rows, as_json)
 
 
 @study.command("re-entry")
 def re_entry(rows: RowFiles, as_json: AsJson = False) -> None:
-    """Tell metro with and without re-entry, from rows of metro evaluate."""
+    """Compare metro with and without re-entry, from rows of metro evaluate."""
     _show_evaluation("re-entry", rows, as_json)
 
 
 @study.command("oracle")
 def oracle(rows: RowFiles, as_json: AsJson = False) -> None:
-    """Tell metro beside the query's own recording, from rows of metro evaluate."""
+    """Compare metro with the query's own recording, from rows of metro evaluate."""
     _show_evaluation("oracle", rows, as_json)
 
 

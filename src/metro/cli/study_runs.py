@@ -1,232 +1,186 @@
-"""Studies that plan or measure: corpus size, micro planner, offline cost."""
+"""Verbs of studies that plan or measure: corpus size, micro planner, offline cost."""
 
-from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
+from metro.cli import options
 from metro.cli.app import require_worlds
-from metro.cli.evaluate import (
-    Batch,
-    Distance,
-    First,
-    Model,
-    QueryPath,
-    Recording,
-    RowsPath,
-)
-from metro.cli.evaluate import Workers as NumWorkers
-from metro.cli.options import AsJson
 from metro.cli.studies import show_study, study
-from metro.cli.worlds import BenchmarkName
 
-GraphPath = Annotated[Path, typer.Option(help="Made by metro build, of any H.")]
-PlanBlocks = Annotated[int, typer.Option(help="h of metro.")]
-WaypointBudget = Annotated[
-    int | None, typer.Option(help="H, frames; the graph's if not given.")
-]
-StepBudget = Annotated[
-    int | None, typer.Option(help="T, environment steps; 2 d if not given.")
-]
-PlannerSeeds = Annotated[
-    list[int] | None, typer.Option(min=0, help="Of the micro planner; may be repeated.")
-]
+PlanBlocks = Annotated[int, typer.Option(help="h of metro, action blocks per plan.")]
 Known = Annotated[
     list[Path] | None,
-    typer.Option(help="Rows of metro evaluate; what they answer is not planned again."),
+    typer.Option(help="Rows of metro evaluate; what they have is not planned again."),
 ]
 
 
 @study.command("corpus-size")
 def corpus_size(
-    benchmark: BenchmarkName,
-    corpus: Recording,
-    model: Model,
-    graph: GraphPath,
-    output: RowsPath,
+    benchmark: options.BenchmarkName,
+    corpus: options.Corpus,
+    model: options.Model,
+    graph: options.RequiredGraph,
+    output: options.RowsPath,
     share: Annotated[
         list[float] | None,
-        typer.Option(help="Percent of the episodes; may be repeated. 1, 3, 10, 100."),
+        typer.Option(
+            help="Percent of the episodes; repeat it for several. Default: 1, 3, 10, "
+            "100."
+        ),
     ] = None,
-    subset_seed: Annotated[int, typer.Option(min=0, help="Of which episodes.")] = 0,
-    goal_distance: Distance = 75,
+    subset_seed: Annotated[
+        int, typer.Option(min=0, help="Random seed for the choice of episodes.")
+    ] = 0,
+    goal_distance: options.Distance = 75,
     plan_blocks: PlanBlocks = 1,
-    waypoint_budget: WaypointBudget = None,
-    step_budget: StepBudget = None,
-    planner_seed: PlannerSeeds = None,
-    query_file: QueryPath = None,
-    first: First = None,
+    waypoint_budget: options.WaypointBudget = None,
+    step_budget: options.StepBudget = None,
+    planner_seed: options.PlannerSeeds = None,
+    queries: options.Queries = None,
+    first: options.First = None,
     known: Known = None,
-    batch: Batch = 25,
-    workers: NumWorkers = 1,
-    as_json: AsJson = False,
+    batch: options.Batch = 25,
+    workers: options.Workers = 1,
+    device: options.Device = None,
+    trust_pickle: options.TrustPickle = False,
+    as_json: options.AsJson = False,
 ) -> None:
     """Plan with graphs of 1, 3, 10 and 100 % of the episodes, on the same queries.
 
-    A smaller share is contained in every larger one. Interrupted, the same command
-    goes on.
+    A smaller share is contained in every larger one. After an interruption, the same
+    command resumes.
     """
     require_worlds("study corpus-size")
     from metro.cli.terminal import success_bar
-    from metro.evaluation.settings import choose_settings, find_queries
-    from metro.studies.corpus_size.run import PartSource, run_corpus_size
-    from metro.studies.corpus_size.section import SHARES
+    from metro.evaluation.context import EvalConfig
+    from metro.studies.corpus_size.run import SHARES, CorpusSizeConfig, run
+    from metro.studies.planning import PlanningConfig
 
-    asked = find_queries(benchmark, goal_distance, query_file, first)
-    sources = [
-        PartSource(benchmark, corpus, model, graph, share=one, subset_seed=subset_seed)
-        for one in share or SHARES
-    ]
-    settings = choose_settings(
-        sources[0],
-        "metro",
-        plan_blocks=[plan_blocks],
-        waypoint_budgets=None if waypoint_budget is None else [waypoint_budget],
-        step_budget=2 * goal_distance if step_budget is None else step_budget,
+    plan = PlanningConfig(
+        EvalConfig(benchmark, corpus, model, graph, None, trust_pickle, device),
+        output,
+        goal_distance=goal_distance,
+        plan_blocks=plan_blocks,
+        waypoint_budget=waypoint_budget,
+        step_budget=step_budget,
         planner_seeds=planner_seed or [7],
+        queries=queries,
+        first=first,
+        known=known or [],
+        batch=batch,
+        workers=workers,
     )
-    with success_bar(f"{len(sources)} shares") as progress:
-        rows = run_corpus_size(
-            sources,
-            settings,
-            asked,
-            output,
-            known=_rows(known),
-            batch=batch,
-            workers=workers,
-            progress=progress,
-        )
+    rows = run(CorpusSizeConfig(plan, share or SHARES, subset_seed), success_bar)
     show_study("corpus-size", rows, as_json)
 
 
 @study.command("micro-planner")
 def micro_planner(
-    benchmark: BenchmarkName,
-    corpus: Recording,
-    model: Model,
-    fine_tuned: Annotated[str, typer.Option(help="The model trained on from MODEL.")],
-    graph: GraphPath,
-    output: RowsPath,
+    benchmark: options.BenchmarkName,
+    corpus: options.Corpus,
+    model: options.Model,
+    fine_tuned: Annotated[str, typer.Option(help="The model fine-tuned from MODEL.")],
+    graph: options.RequiredGraph,
+    output: options.RowsPath,
     fine_tuned_graph: Annotated[
-        Path | None, typer.Option(help="Of the fine-tuned one, if its encoder changed.")
+        Path | None,
+        typer.Option(help="Graph of the fine-tuned model, if its encoder changed."),
     ] = None,
     method: Annotated[
-        list[str] | None, typer.Option(help="flat, metro, oracle; all if not given.")
+        list[str] | None,
+        typer.Option(help="flat, metro or oracle; repeat it. Default: all three."),
     ] = None,
-    goal_distance: Distance = 75,
+    goal_distance: options.Distance = 75,
     plan_blocks: PlanBlocks = 1,
     flat_blocks: Annotated[int, typer.Option(help="h of flat.")] = 2,
-    waypoint_budget: WaypointBudget = None,
-    step_budget: StepBudget = None,
-    planner_seed: PlannerSeeds = None,
-    query_file: QueryPath = None,
-    first: First = None,
+    waypoint_budget: options.WaypointBudget = None,
+    step_budget: options.StepBudget = None,
+    planner_seed: options.PlannerSeeds = None,
+    queries: options.Queries = None,
+    first: options.First = None,
     known: Known = None,
-    batch: Batch = 25,
-    workers: NumWorkers = 1,
-    as_json: AsJson = False,
+    batch: options.Batch = 25,
+    workers: options.Workers = 1,
+    device: options.Device = None,
+    trust_pickle: options.TrustPickle = False,
+    as_json: options.AsJson = False,
 ) -> None:
     """Plan with a world model and with a fine-tuned one: flat, metro and oracle.
 
-    Interrupted, the same command goes on.
+    After an interruption, the same command resumes.
     """
     require_worlds("study micro-planner")
     from metro.cli.terminal import success_bar
-    from metro.evaluation.settings import choose_settings, find_queries
-    from metro.studies.micro_planner.run import (
-        ModelSource,
-        choose_methods,
-        run_micro_planner,
-        settings_of,
-    )
+    from metro.evaluation.context import EvalConfig
+    from metro.studies.micro_planner.run import METHODS, MicroPlannerConfig, run
+    from metro.studies.planning import PlanningConfig
 
-    asked = find_queries(benchmark, goal_distance, query_file, first)
-    base = ModelSource(benchmark, corpus, model, graph, base=model)
-    tuned = ModelSource(
-        benchmark,
-        corpus,
-        fine_tuned,
-        fine_tuned_graph or graph,
-        base=model,
-        own_graph=fine_tuned_graph is not None,
-    )
-    chosen = choose_settings(
-        base,
-        "metro",
-        plan_blocks=[plan_blocks],
-        waypoint_budgets=None if waypoint_budget is None else [waypoint_budget],
-        step_budget=2 * goal_distance if step_budget is None else step_budget,
+    plan = PlanningConfig(
+        EvalConfig(benchmark, corpus, model, graph, None, trust_pickle, device),
+        output,
+        goal_distance=goal_distance,
+        plan_blocks=plan_blocks,
+        waypoint_budget=waypoint_budget,
+        step_budget=step_budget,
         planner_seeds=planner_seed or [7],
+        queries=queries,
+        first=first,
+        known=known or [],
+        batch=batch,
+        workers=workers,
     )
-    methods = choose_methods(method)
-    settings = [
-        one for metro in chosen for one in settings_of(metro, flat_blocks, methods)
-    ]
-    with success_bar(f"{', '.join(methods)}, two models") as progress:
-        rows = run_micro_planner(
-            base,
-            tuned,
-            settings,
-            asked,
-            output,
-            known=_rows(known),
-            batch=batch,
-            workers=workers,
-            progress=progress,
-        )
-    show_study("micro-planner", rows, as_json)
+    methods = method or METHODS
+    config = MicroPlannerConfig(
+        plan, fine_tuned, fine_tuned_graph, methods, flat_blocks
+    )
+    show_study("micro-planner", run(config, success_bar), as_json)
 
 
 @study.command("offline-cost")
 def offline_cost(
-    benchmark: BenchmarkName,
-    corpus: Recording,
-    model: Model,
-    latents: Annotated[Path, typer.Option(help="Made by metro encode from both.")],
-    output: RowsPath,
+    benchmark: options.BenchmarkName,
+    corpus: options.Corpus,
+    model: options.Model,
+    latents: Annotated[
+        Path, typer.Option(help="Made by metro encode from corpus and model.")
+    ],
+    output: options.RowsPath,
     macro: Annotated[
-        str | None, typer.Option(help="Made by metro train-macro on these latents.")
+        str | None,
+        typer.Option(help="Macro model made by metro train-macro on these latents."),
     ] = None,
     waypoint_budget: Annotated[int, typer.Option(help="H of the graph, frames.")] = 8,
     threads: Annotated[
-        int, typer.Option(min=1, help="Of encoder and neighbour table.")
+        int, typer.Option(min=1, help="Threads of encoder and neighbour table.")
     ] = 1,
-    as_json: AsJson = False,
+    device: Annotated[
+        str | None, typer.Option(help="Device of the encoder. Default: cpu.")
+    ] = None,
+    trust_pickle: options.TrustPickle = False,
+    as_json: options.AsJson = False,
 ) -> None:
     """Measure encode, table and graph of a corpus, beside a macro model's training.
 
-    What OUTPUT has already is not measured again.
+    What OUTPUT already has is not measured again.
     """
     require_worlds("study offline-cost")
-    from metro.benchmark import load_benchmark
     from metro.cli.terminal import spinner
-    from metro.data.corpus import open_corpus
-    from metro.evaluation.records import append_records, read_records
-    from metro.models.loading import load_model
-    from metro.storage.readers import read_latents
-    from metro.studies.offline_cost.run import (
-        Subject,
-        describe_cost,
-        measure_row,
+    from metro.studies.offline_cost import OfflineCostConfig, run
+
+    config = OfflineCostConfig(
+        benchmark,
+        corpus,
+        model,
+        latents,
+        output,
+        macro=macro,
+        waypoint_budget=waypoint_budget,
+        threads=threads,
+        trust_pickle=trust_pickle,
+        device=device,
     )
-    from metro.studies.offline_cost.section import question_of
-
-    with open_corpus(corpus) as recording:
-        recording.require(load_benchmark(benchmark))
-        subject = Subject(recording, load_model(model), read_latents(latents))
-        told = describe_cost(
-            subject, macro, waypoint_budget=waypoint_budget, threads=threads
-        )
-        done = {question_of(row): row for row in read_records(output)}
-        if question_of(told) not in done:
-            with spinner("Measuring encode, table and graph"):
-                done[question_of(told)] = measure_row(subject, told)
-            append_records([done[question_of(told)]], output)
-    show_study("offline-cost", [done[question_of(told)]], as_json)
-
-
-def _rows(files: Sequence[Path] | None) -> list[Any]:
-    from metro.analysis.episode_results import load_records
-
-    return load_records(files or [])
+    with spinner("Measuring encode, table and graph"):
+        rows = run(config)
+    show_study("offline-cost", rows, as_json)

@@ -165,7 +165,9 @@ def training_cost(source: str, model: "FrozenModel") -> dict[str, Any]:
     if report.is_file():
         cost = json.loads(report.read_text()).get("cost", {})
         if {"steps", "minutes"} <= cost.keys():
-            kept = {name: cost.get(name) for name in ("steps", "minutes", "cpu_minutes")}
+            kept = {
+                name: cost.get(name) for name in ("steps", "minutes", "cpu_minutes")
+            }
             return {**named, **kept, "source": report.name}
     found = _CARD.search(card.read_text()) if card.is_file() else None
     if found is None:

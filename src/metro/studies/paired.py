@@ -1,4 +1,4 @@
-"""Metro against one other method of the evaluation: without re-entry, and the oracle."""
+"""Metro against one other method: the same without re-entry, and the oracle."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -140,7 +140,7 @@ def _budgets(
 
 
 def _is_alike(result: ConfigResult, other: ConfigResult) -> bool:
-    """Return whether a result is metro's with the other's h, and its H if it has one."""
+    """Return whether a result is metro's with the other's h, and H if it has one."""
     if result.method != METRO or result.plan_blocks != other.plan_blocks:
         return False
     graph = (result.waypoint_budget, result.graph)

@@ -124,9 +124,7 @@ def known_rows(
     found = {run_key(row): row for row in known}
     if not found:
         return []
-    metadata = [
-        (setting, describe(context, queries, setting)) for setting in settings
-    ]
+    metadata = [(setting, describe(context, queries, setting)) for setting in settings]
     keys = [
         run_key(described | to_json(setting, query))
         for setting, described in metadata

@@ -53,7 +53,9 @@ class MicroPlannerConfig:
         for metro in self.plan.metro_settings():
             oracle = replace(metro, method="oracle", waypoint_budget=None)
             flat = replace(oracle, method="flat", plan_blocks=self.flat_blocks)
-            found += [one for one in (flat, metro, oracle) if one.method in self.methods]
+            found += [
+                one for one in (flat, metro, oracle) if one.method in self.methods
+            ]
         return found
 
     def contexts(self) -> list["ModelConfig"]:

@@ -10,7 +10,7 @@ from metro.errors import BenchmarkError
 from metro.report.document import Block, Picture, Table, Text
 from metro.report.plots import COLOURS, pyplot, to_png
 from metro.report.study import Row, Section, Study
-from metro.studies.common import commits_of, read_each
+from metro.studies.common import commits_of, parse_rows
 
 COLUMNS = (
     *("benchmark", "model", "method", "planner", "budget", "n", "median"),
@@ -169,7 +169,7 @@ def _unique(rows: Sequence[Row]) -> list[Row]:
         BenchmarkError: For a row of something else, or two answers that disagree.
     """
     kept: dict[tuple[str, ...], Row] = {}
-    for key, row in read_each(rows, NAME, _read):
+    for key, row in parse_rows(rows, NAME, _read):
         known = kept.setdefault(key, row)
         if known["residual"] != row["residual"]:
             raise BenchmarkError(
