@@ -11,7 +11,6 @@ import cli_reference
 import paper_map
 import performance
 import pytest
-import results
 
 import metro
 from metro import errors
@@ -53,22 +52,6 @@ def test_decisions_name_tests_that_exist():
 def test_cli_reference_is_up_to_date():
     """Run `make docs` if this fails."""
     assert cli_reference.TARGET.read_text() == cli_reference.render()
-
-
-def test_results_page_is_up_to_date():
-    """Run `make docs` if this fails."""
-    page = results.render_page()
-    assert results.TARGET.read_text() == page
-    outside = re.sub(r"^```.*?^```", "", page, flags=re.S | re.M)
-    assert len(re.findall(r"^# ", outside, re.M)) == 1
-
-
-def test_readme_tells_the_rows():
-    """Run `make docs` if this fails; the table has a row, between its markers."""
-    readme = results.README.read_text()
-    assert readme == results.render_readme()
-    inside = readme.split(results.BEGIN)[1].split(results.END)[0]
-    assert "| tworoom | tworoom, 2,000 episodes | 75 | 100.0 " in inside
 
 
 @pytest.mark.parametrize("card", cards.cards(), ids=lambda card: card.stem)

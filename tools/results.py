@@ -1,62 +1,81 @@
-"""Write docs/results.md, and the results in the README, from the rows in results/."""
+"""Write the tables of the results pages and of the README from the rows in results/.
+
+Words are written by hand; every table between two markers is computed. A test fails
+when a page is out of date: run `make docs`.
+"""
 
 import re
-from functools import cache
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from metro.analysis.comparison import by_task
-from metro.analysis.formatting import NOT_RUN
-from metro.analysis.grouping import make_cells
-from metro.analysis.paper import load_paper_cells
-from metro.report.build import results_markdown
+import details_tables as details
+import result_tables as tables
+import study_tables as studies
+
 from metro.report.document import Table, to_markdown
-from metro.report.inputs import ReportInputs, gather
-from metro.report.overview import overview
-from metro.studies.registry import STUDIES
 
 ROOT = Path(__file__).parents[1]
-RESULTS = ROOT / "results"
-TARGET = ROOT / "docs" / "results.md"
 README = ROOT / "README.md"
-BEGIN, END = "<!-- results: begin (tools/results.py) -->", "<!-- results: end -->"
-SHOWN = (0, 2, 3, 4, 6, 7, 8, 10)
-MODEL, RECORDINGS, DISTANCE, METRO = 1, 2, 3, 4
-FAMILY, DISTANCES = "lewm", ("25", "50", "75")
-LEFT_TO_PAGE = "pusht-18685"
-"""Recordings that tell nothing that the smaller ones do not."""
+PAGE, DETAILS = ROOT / "docs" / "results.md", ROOT / "docs" / "results-details.md"
+
+Tables = Mapping[str, Callable[[], Table]]
+PAGE_TABLES: Tables = {
+    "success": lambda: tables.success(tables.MAIN),
+    "recordings": lambda: tables.success(tables.OTHERS),
+    "hierarchical": tables.hierarchical,
+    "residual": studies.residuals,
+    "micro-planner": studies.micro_planner,
+    "corpus-size": studies.corpus_size,
+    "offline-cost": studies.offline_cost,
+}
+DETAILS_TABLES: Tables = {
+    "pldm": lambda: tables.success((*tables.MAIN, *tables.OTHERS), family="pldm"),
+    "plan-blocks": tables.by_plan_blocks,
+    "overhead": tables.overhead,
+    "replays": studies.replays,
+    "when-solved": details.when_solved,
+    "routes": details.routes,
+    "nudges": details.nudges,
+    "starts": details.starts,
+    "tuning": details.tuning,
+    "tried": details.tried,
+    "options": details.options,
+}
 
 
-@cache
-def material() -> ReportInputs:
-    """Return rows, studies, pictures and words in results/."""
-    return gather([RESULTS])
+def readme_table() -> str:
+    """Return the README's results as Markdown: one row per world at d = 75."""
+    return to_markdown([tables.readme()])
 
 
-def render_page() -> str:
-    """Return the whole page: what we found in words, then all tables."""
-    tables = results_markdown(material(), "../results/pictures/", STUDIES)
-    return material().preface + "\n" + tables
+def render(page: Path, blocks: Tables) -> str:
+    """Return a page with every table between its markers computed again.
+
+    Raises:
+        ValueError: If the markers of the page and the known tables differ.
+    """
+    text = page.read_text()
+    marked = re.findall(r"<!-- ([\w-]+): begin -->", text)
+    if sorted(marked) != sorted(blocks):
+        raise ValueError(f"{page} marks {sorted(marked)}, we have {sorted(blocks)}.")
+    for name, make in blocks.items():
+        text = _replace(text, name, to_markdown([make()]))
+    return text
 
 
 def render_readme() -> str:
-    """Return the README with its table of LeWM written anew."""
-    tasks = by_task(make_cells(material().rows))
-    whole = overview(tasks, load_paper_cells())
-    rows = tuple(
-        tuple(row[column] for column in SHOWN)
-        for row in whole.rows
-        if row[METRO] != NOT_RUN
-        and row[DISTANCE] in DISTANCES
-        and row[MODEL].startswith(FAMILY)
-        and not row[RECORDINGS].startswith(LEFT_TO_PAGE)
-    )
-    header = tuple(whole.header[column] for column in SHOWN)
-    table = to_markdown([Table(header, rows, whole.caption)])
-    pattern = f"(?<={re.escape(BEGIN)}\n).*?(?={re.escape(END)})"
-    return re.sub(pattern, lambda _: table, README.read_text(), flags=re.S)
+    """Return the README with its table computed again."""
+    return _replace(README.read_text(), "results", readme_table())
+
+
+def _replace(text: str, name: str, table: str) -> str:
+    begin, end = f"<!-- {name}: begin -->\n", f"<!-- {name}: end -->"
+    pattern = f"(?<={re.escape(begin)}).*?(?={re.escape(end)})"
+    return re.sub(pattern, lambda _: f"\n{table}", text, flags=re.S)
 
 
 if __name__ == "__main__":
-    TARGET.write_text(render_page())
+    PAGE.write_text(render(PAGE, PAGE_TABLES))
+    DETAILS.write_text(render(DETAILS, DETAILS_TABLES))
     README.write_text(render_readme())
-    print(f"wrote {TARGET.relative_to(ROOT)} and the table in {README.name}")
+    print(f"wrote the tables of {PAGE.name}, {DETAILS.name} and {README.name}")
