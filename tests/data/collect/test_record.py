@@ -6,8 +6,6 @@ import signal
 import subprocess
 import sys
 import time
-from queue import Queue
-from types import SimpleNamespace
 
 import h5py
 import numpy as np
@@ -26,6 +24,7 @@ from metro.envs.cpu_determinism import (
     for_children,
     is_common,
 )
+from metro.envs.rendering import find_renderer
 from metro.errors import BenchmarkError, MetroError, StorageError, WorldError
 
 SMALL = {"episodes": 5, "image_size": 32, "steps": 12}
@@ -207,37 +206,14 @@ def test_a_full_disk_is_told_and_what_was_recorded_is_kept(corpus, tworoom, tmp_
     assert path.read_bytes() == corpus.read_bytes()
 
 
-def listen(monkeypatch, reports, exit_codes, expected=2):
-    """Return how many episodes the parent heard of from such workers."""
-    monkeypatch.setattr(workers, "_PATIENCE", 0.01)
-    heard, channel = [], Queue()
-    for report in reports:
-        channel.put(report)
-    processes = [
-        SimpleNamespace(exitcode=code, is_alive=lambda code=code: code is None)
-        for code in exit_codes
-    ]
-    workers._listen(channel, processes, expected, lambda: heard.append(1))
-    return len(heard)
-
-
-def test_an_error_of_a_worker_comes_home(monkeypatch):
-    """Itself, not only an exit code."""
-    assert listen(monkeypatch, [None, None], [None, None]) == 2
-    with pytest.raises(OSError, match="^no room$"):
-        listen(monkeypatch, [None, OSError("no room")], [None, 0])
-
-
-@pytest.mark.parametrize("codes", [[-9, None], [0, 0]])
-def test_workers_that_vanish_are_noticed(monkeypatch, codes):
-    """A kill for want of memory, or a script that ends when it is imported."""
-    message = (
-        f"A recording process died without a word (exit codes {codes[0]}, {codes[1]}), "
-        "perhaps for want of memory. The same command goes on with what was finished; "
-        "try fewer workers."
-    )
-    with pytest.raises(WorldError, match=f"^{re.escape(message)}$"):
-        listen(monkeypatch, [None], codes)
+def test_an_error_of_a_worker_reaches_the_caller(tworoom, tmp_path):
+    """The error itself, not only an exit code."""
+    spec = RecordingSpec(tworoom, 2, 0, "crossing", 32, "stock", 4)
+    missing = tmp_path / "missing"
+    with pytest.raises(FileNotFoundError, match="episode-0000000"):
+        workers.record_in_processes(
+            spec, missing, [0], print, workers=1, renderer=find_renderer(tworoom)
+        )
 
 
 def test_nothing_is_replaced_without_force(corpus, tworoom, tmp_path):

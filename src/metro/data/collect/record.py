@@ -15,8 +15,8 @@ from metro.data.collect.hdf5_writer import SETTINGS, write_corpus
 from metro.data.collect.spec import RecordingSpec
 from metro.data.collect.workers import (
     episode_file,
-    record_apart,
     record_here,
+    record_in_processes,
 )
 from metro.envs.cpu_determinism import is_common
 from metro.envs.rendering import Renderer, find_renderer
@@ -141,8 +141,9 @@ def _record_missing(
         progress(finished, plan.episodes)
     workers = min(workers, len(missing))
     if workers > 1 or (missing and not is_common()):
-        shares = [missing[first::workers] for first in range(workers)]
-        record_apart(plan, folder, shares, done, renderer)
+        record_in_processes(
+            plan, folder, missing, done, workers=workers, renderer=renderer
+        )
     elif missing:
         record_here(plan, folder, missing, done)
 

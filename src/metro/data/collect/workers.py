@@ -1,23 +1,21 @@
-"""Episodes recorded by several processes, each finished one kept on disk at once."""
+"""Episodes recorded one after the other, or by several processes.
+
+Each finished episode is written to disk at once.
+"""
 
 import os
-import signal
-from collections.abc import Callable
-from contextlib import suppress
-from multiprocessing import get_context
+from collections.abc import Callable, Sequence
+from contextlib import closing
+from dataclasses import dataclass
 from pathlib import Path
-from queue import Empty
-from typing import Any
 
 from metro.data.collect.episode import record_episode, save_episode
 from metro.data.collect.spec import RecordingSpec
 from metro.envs import open_env
 from metro.envs.cpu_determinism import for_children
 from metro.envs.rendering import Renderer, adopt
-from metro.errors import MetroError, WorldError
-
-_PATIENCE = 0.5
-"""Seconds between two looks at whether all workers are still alive."""
+from metro.pool import run_tasks
+from metro.types import Env
 
 
 def episode_file(folder: Path, number: int) -> Path:
@@ -25,97 +23,64 @@ def episode_file(folder: Path, number: int) -> Path:
     return folder / f"episode-{number:07d}.npz"
 
 
+@dataclass(frozen=True)
+class Recorder:
+    """Records single episodes of ``spec`` into ``folder`` with one open environment."""
+
+    spec: RecordingSpec
+    folder: Path
+    env: Env
+
+    @classmethod
+    def open(cls, spec: RecordingSpec, folder: Path) -> "Recorder":
+        """Return a recorder with an environment of its own."""
+        env = open_env(
+            spec.benchmark, image_size=spec.image_size, rendering=spec.rendering
+        )
+        return cls(spec, folder, env)
+
+    def record(self, number: int) -> None:
+        """Record and save the episode ``number``."""
+        episode = record_episode(self.spec, self.env, number)
+        save_episode(episode, episode_file(self.folder, number))
+
+
 def record_here(
-    plan: RecordingSpec, folder: Path, numbers: list[int], done: Callable[[], None]
+    spec: RecordingSpec, folder: Path, numbers: Sequence[int], done: Callable[[], None]
 ) -> None:
     """Record episodes in this process, calling ``done`` after each."""
-    world = open_env(
-        plan.benchmark, image_size=plan.image_size, rendering=plan.rendering
-    )
+    recorder = Recorder.open(spec, folder)
     try:
         for number in numbers:
-            episode = record_episode(plan, world, number)
-            save_episode(episode, episode_file(folder, number))
+            recorder.record(number)
             done()
     finally:
-        world.close()
+        recorder.env.close()
 
 
-def record_apart(
-    plan: RecordingSpec,
+def record_in_processes(
+    spec: RecordingSpec,
     folder: Path,
-    shares: list[list[int]],
+    numbers: Sequence[int],
     done: Callable[[], None],
+    *,
+    workers: int,
     renderer: Renderer,
 ) -> None:
-    """Record episodes in one process a share, calling ``done`` after each.
+    """Record episodes in ``workers`` processes, calling ``done`` after each.
 
     The first error of a worker ends all of them; so does Ctrl-C.
     """
-    context = get_context("spawn")
-    reports: Any = context.Queue()
-    workers = [
-        context.Process(
-            target=_work, args=(plan, folder, share, renderer, reports), daemon=True
-        )
-        for share in shares
-    ]
-    try:
-        with for_children():
-            for worker in workers:
-                worker.start()
-        _listen(reports, workers, sum(map(len, shares)), done)
-    finally:
-        for worker in workers:
-            with suppress(ValueError, AttributeError):  # never started
-                worker.terminate()
-                worker.join()
-
-
-def _listen(
-    reports: Any, workers: list[Any], expected: int, done: Callable[[], None]
-) -> None:
-    ended = False
-    while expected:
-        try:
-            report = reports.get(timeout=_PATIENCE)
-        except Empty:
-            if ended:  # and what they may have said last has been heard
-                raise _death(workers) from None
-            ended = any(worker.exitcode for worker in workers) or not any(
-                worker.is_alive() for worker in workers
-            )
-            continue
-        if isinstance(report, Exception):
-            raise report
-        expected -= 1
-        done()
-
-
-def _death(workers: list[Any]) -> WorldError:
-    codes = ", ".join(str(worker.exitcode) for worker in workers)
-    return WorldError(
-        f"A recording process died without a word (exit codes {codes}), perhaps for "
-        f"want of memory. The same command goes on with what was finished; try fewer "
-        f"workers."
+    finished = run_tasks(
+        Recorder.record,
+        numbers,
+        open_context=_open_recorder,
+        arguments=(spec, folder, renderer),
+        workers=workers,
     )
-
-
-def _work(
-    plan: RecordingSpec,
-    folder: Path,
-    numbers: list[int],
-    renderer: Renderer,
-    reports: Any,
-) -> None:
-    """Record a share of the episodes, in a process of its own."""
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is for the parent
-    use_one_thread()
-    adopt(renderer)
-    try:
-        record_here(plan, folder, numbers, lambda: reports.put(None))
-    except (MetroError, OSError) as error:
-        reports.put(error)
+    with for_children(), closing(finished):
+        for _ in finished:
+            done()
 
 
 def use_one_thread() -> None:
@@ -126,3 +91,14 @@ def use_one_thread() -> None:
 
     torch.set_num_threads(1)
     cv2.setNumThreads(1)
+
+
+def _open_recorder(spec: RecordingSpec, folder: Path, renderer: Renderer) -> Recorder:
+    """Return the recorder of a worker process.
+
+    The renderer is the parent's choice: a worker that tried for itself could find
+    another one, and its frames would differ.
+    """
+    use_one_thread()
+    adopt(renderer)
+    return Recorder.open(spec, folder)
