@@ -16,7 +16,7 @@ from metro.data.collect.record import record
 from metro.data.corpus import Corpus, open_corpus
 from metro.errors import BenchmarkError
 from metro.evaluation.context import EvalContext
-from metro.evaluation.prepare import prepare_graph, prepare_queries
+from metro.evaluation.prepare import prepare_queries
 from metro.evaluation.queries import Query, QuerySet
 from metro.evaluation.records import Setting
 from metro.evaluation.run import Records, evaluate
@@ -64,12 +64,11 @@ def run_demo(
     with _recording(
         benchmark, folder, model, episodes or plan.episodes, seed
     ) as corpus:
-        graph = prepare_graph(
-            corpus,
+        graph = corpus.build_graph(
             model,
-            folder / f"{benchmark}.metro",
             waypoint_budget=plan.waypoint_budget,
-            bar=progress_bar,
+            cache=folder / f"{benchmark}.metro",
+            progress=progress_bar,
         )
         print_inspection(inspect_graph(graph), str(folder / f"{benchmark}.metro"))
         asked = prepare_queries(

@@ -9,7 +9,7 @@ import hashlib
 from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,11 @@ from numpy.typing import NDArray
 from metro.benchmark import Benchmark
 from metro.data.formats.sources import Source, open_source
 from metro.errors import CorpusError
-from metro.types import StateColumns
+from metro.types import ProgressBar, StateColumns
+
+if TYPE_CHECKING:
+    from metro.core.graph import FrameGraph
+    from metro.data.provenance import Encoder
 
 PIXELS = "pixels"
 
@@ -109,6 +113,35 @@ class Corpus:
         ):
             summary.update(self._source.read_frames(int(episode), 1).tobytes())
         return summary.hexdigest()
+
+    def build_graph(  # noqa: PLR0913
+        self,
+        model: "Encoder",
+        *,
+        waypoint_budget: int = 8,
+        num_neighbours: int = 4,
+        quantile: float = 0.25,
+        cache: str | Path | None = None,
+        device: str | None = None,
+        progress: ProgressBar | None = None,
+    ) -> "FrameGraph":
+        """Return the frame graph of this corpus under ``model``.
+
+        The arguments are those of `metro.data.graph_cache.build_corpus_graph`.
+        """
+        # Imported here: reading a corpus must not load torch.
+        from metro.data.graph_cache import build_corpus_graph
+
+        return build_corpus_graph(
+            self,
+            model,
+            waypoint_budget=waypoint_budget,
+            num_neighbours=num_neighbours,
+            quantile=quantile,
+            cache=cache,
+            device=device,
+            progress=progress,
+        )
 
     def close(self) -> None:
         """Close the file."""

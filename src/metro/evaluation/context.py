@@ -16,7 +16,7 @@ from metro.core.planner import MetroPlanner
 from metro.core.pricing import PricingCurve, check_fit
 from metro.core.search import Routes, find_routes
 from metro.data.corpus import Corpus, open_corpus
-from metro.data.encode import require_fitting
+from metro.data.provenance import require_fitting
 from metro.envs import open_env
 from metro.errors import BenchmarkError
 from metro.evaluation.queries import Query, QuerySet

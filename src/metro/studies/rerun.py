@@ -10,7 +10,7 @@ from metro.data.corpus import Corpus, open_corpus
 from metro.errors import BenchmarkError
 from metro.evaluation.context import EvalConfig
 from metro.evaluation.grid import evaluate_grid
-from metro.evaluation.prepare import prepare_graph, prepare_queries
+from metro.evaluation.prepare import prepare_queries
 from metro.evaluation.queries import QuerySet, load_queries
 from metro.evaluation.records import Setting
 from metro.evaluation.settings import MICRO_BLOCKS
@@ -86,13 +86,12 @@ def rerun(asked: Rerun, bar: ProgressBar) -> list[PaperResult]:
     with open_corpus(asked.source.corpus) as corpus:
         corpus.require(benchmark)
         budget = max(cell.waypoint_budget or 1 for cell in cells)
-        prepare_graph(
-            corpus,
+        corpus.build_graph(
             model,
-            graph,
             waypoint_budget=budget,
-            bar=bar,
+            cache=graph,
             device=asked.source.device,
+            progress=bar,
         )
         queries = {
             distance: _queries(benchmark, corpus, distance, asked, bar)

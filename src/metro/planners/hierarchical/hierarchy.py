@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from metro.data.corpus import Corpus
-from metro.data.encode import require_fitting
+from metro.data.provenance import require_fitting
 from metro.errors import ModelError
 from metro.models.action_stats import ActionStats, raw_actions, stats_for
 from metro.models.frozen import FrozenModel

@@ -14,7 +14,7 @@ from metro.benchmark import load_benchmark
 from metro.core.gaps import squared_gaps
 from metro.core.latents import Latents
 from metro.data.corpus import Corpus, open_corpus
-from metro.data.encode import require_fitting
+from metro.data.provenance import require_fitting
 from metro.envs.state_space import States
 from metro.envs.state_spaces import OpenAdapter
 from metro.errors import BenchmarkError, LatentsError

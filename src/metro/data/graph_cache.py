@@ -1,0 +1,112 @@
+"""The frame graph of a corpus under a model, made once and kept on disk."""
+
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
+from typing import Any, cast
+
+from metro.core.graph import FrameGraph, build_graph
+from metro.core.latents import Latents
+from metro.core.neighbours import NeighbourTable, find_neighbours
+from metro.core.pricing import PricingCurve
+from metro.data.corpus import Corpus
+from metro.data.encode import encode_corpus, encode_in_memory
+from metro.data.provenance import Encoder, model_digest
+from metro.storage.artefacts import load, save
+from metro.storage.parts import Parts
+from metro.types import ProgressBar
+
+
+def build_corpus_graph(  # noqa: PLR0913
+    corpus: Corpus,
+    model: Encoder,
+    *,
+    waypoint_budget: int = 8,
+    num_neighbours: int = 4,
+    quantile: float = 0.25,
+    cache: str | Path | None = None,
+    device: str | None = None,
+    progress: ProgressBar | None = None,
+) -> FrameGraph:
+    """Return the graph of a corpus: encode it, find neighbours, price bridges.
+
+    Args:
+        corpus: The recorded episodes.
+        model: Any object with ``encode(frames) -> z``.
+        waypoint_budget: H, frames that the micro planner reaches reliably.
+        num_neighbours: k, neighbours of every frame.
+        quantile: α of the pricing curve.
+        cache: Where the graph is kept (``*.metro``, its latents beside it in
+            ``*.latents``). What is there is reused if it belongs to the same model
+            and corpus, and replaced otherwise; files that are not metro's are never
+            replaced. An interrupted call resumes. None keeps nothing.
+        device: Where to encode, as torch names it; None takes a GPU if there is one.
+        progress: Shows a progress bar for each stage.
+    """
+    kept = None if cache is None else Path(cache)
+    owner = {"model": model_digest(model, corpus), "corpus": corpus.digest}
+    found = _load_if_owned(kept, owner)
+    if found is None:
+        latents = _encode(corpus, model, kept, owner, device, progress)
+    else:
+        latents = found.latents
+    # The table depends on neither H nor α: a kept graph that differs in these only
+    # costs a new pricing curve.
+    if found is None or found.num_neighbours != num_neighbours:
+        table = _find_table(latents, num_neighbours, kept, progress)
+    elif (found.waypoint_budget, found.pricing.quantile) == (waypoint_budget, quantile):
+        return cast(FrameGraph, found)
+    else:
+        table = found.table
+    pricing = PricingCurve.fit(latents, waypoint_budget, quantile)
+    graph = build_graph(latents, table, pricing)
+    if kept is not None:
+        save(graph, kept, force=True)
+    return graph
+
+
+def _load_if_owned(path: Path | None, owner: dict[str, str]) -> Any:
+    """Return the artefact at ``path`` if it was made from this model and corpus."""
+    if path is None or not path.exists():
+        return None
+    found = load(path)
+    made = (found.latents if isinstance(found, FrameGraph) else found).provenance
+    digests = {part: made.get(part, {}).get("digest") for part in owner}
+    return found if digests == owner else None
+
+
+def _encode(
+    corpus: Corpus,
+    model: Encoder,
+    kept: Path | None,
+    owner: dict[str, str],
+    device: str | None,
+    progress: ProgressBar | None,
+) -> Latents:
+    if kept is None:
+        with _bar(progress, "Encoding") as report:
+            return encode_in_memory(corpus, model, device=device, progress=report)
+    place = kept.with_suffix(".latents")
+    found = _load_if_owned(place, owner)
+    if found is not None:
+        return cast(Latents, found)
+    with _bar(progress, "Encoding") as report:
+        return encode_corpus(
+            corpus, model, place, device=device, progress=report, force=True
+        ).latents
+
+
+def _find_table(
+    latents: Latents, num_neighbours: int, kept: Path | None, bar: ProgressBar | None
+) -> NeighbourTable:
+    parts = None if kept is None else Parts(kept.with_name(f".{kept.name}.partial"))
+    with _bar(bar, "Neighbour table") as report:
+        return find_neighbours(
+            latents, num_neighbours, progress=report, checkpoint=parts
+        )
+
+
+def _bar(
+    bar: ProgressBar | None, title: str
+) -> AbstractContextManager[Callable[..., None] | None]:
+    return nullcontext() if bar is None else bar(title)
