@@ -188,23 +188,23 @@ class PartStore(Protocol):
 
 
 class WorldModel(Protocol):
-    """A frozen world model: all that planning needs of one. Letters: S image size.
+    """A world model: the least that planning needs of one.
 
-    Attributes:
-        latent_size: D.
-        action_size: A, of one environment step.
-        action_block: Environment steps of one predicted step.
-        image_size: S, pixels.
-        rendering: How its frames must be drawn: ``stock`` or ``fast``.
-        digest: Of the weights; latents of another digest are another space.
+    It may have more, which messages, files and checks then use: ``name``,
+    ``benchmark``, ``family``, ``image_size``, ``latent_size``, ``rendering``,
+    ``action_stats`` and ``digest``, a text that changes with the weights.
+    `metro.testing.check_world_model` says whether an object is one.
     """
 
-    latent_size: int
-    action_size: int
-    action_block: int
-    image_size: int
-    rendering: str
-    digest: str
+    @property
+    def action_size(self) -> int:
+        """A, numbers in the action of one environment step."""
+        ...
+
+    @property
+    def action_block(self) -> int:
+        """Environment steps of one predicted step."""
+        ...
 
     def encode(self, frames: Any) -> Any:
         """Return ``[N, D]`` float32 latents of frames ``[N, S, S, 3]`` uint8."""

@@ -21,7 +21,7 @@ from metro.evaluation.queries import Query, QuerySet
 from metro.evaluation.records import Setting
 from metro.evaluation.run import Records, evaluate
 from metro.models.frozen import FrozenModel
-from metro.models.loading import load_model
+from metro.models.loading import load_frozen
 from metro.report.drawing.replays import room_of, take_ride
 from metro.report.drawing.video import draw_map, draw_storyboard, write_film
 
@@ -60,7 +60,7 @@ def run_demo(
         )
     plan = _PLANS[benchmark]
     folder.mkdir(parents=True, exist_ok=True)
-    model = load_model(plan.model)
+    model = load_frozen(plan.model)
     with _recording(
         benchmark, folder, model, episodes or plan.episodes, seed
     ) as corpus:

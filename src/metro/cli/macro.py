@@ -49,7 +49,7 @@ def train_macro(
     from metro.benchmark import load_benchmark
     from metro.cli.terminal import progress_bar
     from metro.data.corpus import open_corpus
-    from metro.models.loading import load_model
+    from metro.models.loading import load_frozen
     from metro.models.macro.macro_config import recipe_for
     from metro.models.macro.macro_train import MacroSource, train_macro_on_corpus
     from metro.models.macro.offline_cost import measure_offline
@@ -59,7 +59,7 @@ def train_macro(
     recipe = recipe_for(preset, epochs=epochs, threads=threads, **changes)
     with open_corpus(corpus) as recording:
         recording.require(load_benchmark(benchmark))
-        source = MacroSource(read_latents(latents), recording, load_model(model))
+        source = MacroSource(read_latents(latents), recording, load_frozen(model))
         if measure:
             metro_seconds = measure_offline(recording, source.model, source.latents).cpu
         with progress_bar("Training the macro model") as progress:

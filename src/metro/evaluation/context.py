@@ -22,6 +22,7 @@ from metro.errors import BenchmarkError
 from metro.evaluation.queries import Query, QuerySet
 from metro.evaluation.records import Setting
 from metro.models.action_stats import ActionStats, stats_for
+from metro.models.adapter import PlannableModel, is_other_model, require_frozen
 from metro.models.allocator import keep_freed_memory
 from metro.models.devices import choose_device
 from metro.models.frozen import FrozenModel
@@ -100,7 +101,7 @@ class EvalContext:
 
     benchmark: Benchmark
     corpus: Corpus
-    model: FrozenModel
+    model: FrozenModel | PlannableModel
     graph: FrameGraph | None = None
     macro: MacroModel | None = None
     encoder_digest: str | None = None
@@ -138,7 +139,8 @@ class EvalContext:
         if setting.method in GRAPH_METHODS:
             self._check_graph(setting)
         if setting.method in HIERARCHICAL_METHODS:
-            require_macro(setting.method, self.macro, self.model)
+            model = require_frozen(self.model, setting.method)
+            require_macro(setting.method, self.macro, model)
             for distance in {query.goal_distance for query in queries or ()}:
                 _settings_of(setting, distance)
 
@@ -149,10 +151,11 @@ class EvalContext:
             )
         made = self.graph.latents.provenance
         model = made.get("model", {}).get("digest")
-        if model != (self.encoder_digest or self.model.digest):
+        if is_other_model(self.model, model, expected=self.encoder_digest):
             raise BenchmarkError(
                 f"The graph's latents are of model {str(model)[:12]}, not of "
-                f"{self.model.name} ({self.model.digest[:12]}). Encode and build anew."
+                f"{self.model.name} ({str(self.model.digest)[:12]}). Encode and build "
+                f"again."
             )
         corpus = made.get("corpus", {}).get("digest")
         if corpus != self.corpus.digest:
@@ -227,7 +230,8 @@ class EvalContext:
         key = setting.method, setting.macro_steps, setting.option, goal_distance
         if key not in self._hierarchies:
             chosen = _settings_of(setting, goal_distance)
-            made = prepare_hierarchy(chosen, self.model, self.macro, self.corpus)
+            model = require_frozen(self.model, setting.method)
+            made = prepare_hierarchy(chosen, model, self.macro, self.corpus)
             self._hierarchies[key] = made
         return self._hierarchies[key]
 
@@ -249,8 +253,8 @@ class EvalContext:
         while len(self._worlds) < count:
             world = open_env(
                 self.benchmark,
-                image_size=self.model.image_size,
-                rendering=self.model.rendering,
+                image_size=self.model.image_size or self.corpus.image_size,
+                rendering=self.model.rendering or self.corpus.rendering or "stock",
             )
             self._worlds.append(world)
         return self._worlds[:count]

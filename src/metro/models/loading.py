@@ -4,12 +4,14 @@ import os
 import pickle
 import re
 from pathlib import Path
+from typing import Any
 
 import torch
 from torch import Tensor
 
 from metro.assets import asset_names, asset_path
 from metro.errors import ModelError
+from metro.models.adapter import PlannableModel, as_world_model, import_model
 from metro.models.configs import read_config
 from metro.models.frozen import FrozenModel
 from metro.models.hub import (
@@ -23,19 +25,33 @@ from metro.models.networks import WorldModelNetwork
 from metro.models.pickles import read_pickle
 from metro.models.weights import fill, read_model
 
+_FACTORY = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*")
 _REPOSITORY = re.compile(r"[\w.-]+/[\w.-]+")
 
 
-def load_model(source: str | Path, *, trust_pickle: bool = False) -> FrozenModel:
-    """Return the frozen model of any source that metro knows.
+def load_model(
+    source: Any, *, trust_pickle: bool = False
+) -> FrozenModel | PlannableModel:
+    """Return the world model of any source that metro knows, ready to plan.
 
     Args:
         source: A ``.safetensors`` file of ours; a folder with ``config.json`` and
             ``weights.pt``, or that ``.pt`` file; the name of a shipped model such as
             ``lewm-small-tworoom``; ``user/repository`` on Hugging Face, taken from the
-            local caches and only else downloaded; a pickled ``*_object.ckpt``.
+            local caches and only else downloaded; a pickled ``*_object.ckpt``;
+            ``package.module:factory``, which makes a world model of your own; or such
+            a model itself (`metro.types.WorldModel`).
         trust_pickle: Allow pickled files, which can run any code.
     """
+    if not isinstance(source, str | Path):
+        return as_world_model(source)
+    if _FACTORY.fullmatch(str(source)):
+        return import_model(str(source))
+    return load_frozen(source, trust_pickle=trust_pickle)
+
+
+def load_frozen(source: str | Path, *, trust_pickle: bool = False) -> FrozenModel:
+    """Return a LeWM or PLDM: what `load_model` takes, without models of others."""
     path = Path(os.path.expanduser(source))
     if path.is_file():
         return _load_file(path, trust_pickle)

@@ -8,7 +8,7 @@ from typing import Any
 from metro.errors import ModelError
 from metro.models.cards import write_card
 from metro.models.frozen import FrozenModel
-from metro.models.loading import load_model
+from metro.models.loading import load_frozen
 from metro.models.pixel_cache import dataset_from_corpus
 from metro.models.presets import sizes_for
 from metro.models.probes import report
@@ -48,7 +48,7 @@ def train_on_corpus(
         progress: Called with (done, total) steps.
     """
     path = Path(path)
-    started_from = None if init is None else load_model(init)
+    started_from = None if init is None else load_frozen(init)
     footage = dataset_from_corpus(corpus)
     if footage.benchmark is None and preset == "small" and started_from is None:
         raise ModelError(

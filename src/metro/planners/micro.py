@@ -7,15 +7,16 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metro.models.action_stats import ActionStats
-from metro.models.frozen import FrozenModel
+from metro.models.adapter import as_world_model
 from metro.planners.cem import CEM, CEMSettings, make_stream
+from metro.types import WorldModel
 
 
 class CEMPlanner:
     """Encodes frames, and plans with CEM; every query draws its own numbers.
 
     Args:
-        model: The frozen world model.
+        model: Any world model.
         settings: Of the search.
         seeds: One for each query.
         action_stats: How the model's actions are normalised.
@@ -23,14 +24,14 @@ class CEMPlanner:
 
     def __init__(
         self,
-        model: FrozenModel,
+        model: WorldModel,
         settings: CEMSettings,
         seeds: Sequence[int],
         *,
         action_stats: ActionStats,
     ) -> None:
-        self._model, self._action_stats = model, action_stats
-        self._cem = CEM(model, settings)
+        self._model, self._action_stats = as_world_model(model), action_stats
+        self._cem = CEM(self._model, settings)
         self._streams = [make_stream(seed) for seed in seeds]
 
     def encode(self, frames: NDArray[np.uint8]) -> NDArray[np.float32]:

@@ -13,20 +13,26 @@ from metro.core.planner import MetroPlanner, SubGoal
 from metro.core.search import find_routes_to_any
 from metro.errors import BenchmarkError
 from metro.models.action_stats import ActionStats, require_stats
+from metro.models.adapter import (
+    PlannableModel,
+    as_world_model,
+    is_other_model,
+    require_frozen,
+)
 from metro.models.frozen import FrozenModel
 from metro.planners.cem import CEMSettings
 from metro.planners.closed_loop import MicroPlanner, Seconds
 from metro.planners.micro import CEMPlanner
 from metro.planners.selectors import MetroSelector
 from metro.planners.swm_solvers import LatentCost, SolverPlanner
-from metro.types import Vector
+from metro.types import Vector, WorldModel
 
 Goal = Any
 """An image ``[S, S, 3]`` uint8, a latent ``[D]``, the number of a recorded frame, or a
 list or tuple of these, any of which will do."""
 
 
-def usual_settings(model: FrozenModel) -> CEMSettings:
+def usual_settings(model: FrozenModel | PlannableModel) -> CEMSettings:
     """Return the published CEM for a model's benchmark, h = 1; 10 iterations elsewhere.
 
     Paper: Appendix, "Detailed experimental setup": 30 on PushT, 10 on the others.
@@ -47,7 +53,7 @@ class MetroPolicy:
 
     Args:
         graph: Made with the same model.
-        model: The frozen world model.
+        model: Any world model (`metro.types.WorldModel`).
         settings: Of the CEM; its ``plan_blocks`` is h. None: `usual_settings`.
         seed: Of its random numbers; every environment has its own stream.
         held_out: For every environment the episode to leave out, or None.
@@ -58,7 +64,7 @@ class MetroPolicy:
     def __init__(  # noqa: PLR0913
         self,
         graph: FrameGraph,
-        model: FrozenModel,
+        model: WorldModel,
         *,
         settings: CEMSettings | None = None,
         seed: int = 7,
@@ -68,11 +74,12 @@ class MetroPolicy:
     ) -> None:
         if seed < 0:
             raise BenchmarkError(f"seed must be 0 or more, got {seed}.")
+        model = as_world_model(model)
         made = graph.latents.provenance.get("model", {}).get("digest")
-        if made is not None and made != model.digest:
+        if made is not None and is_other_model(model, made):
             raise BenchmarkError(
                 f"The graph's latents are of model {str(made)[:12]}, not of "
-                f"{model.name} ({model.digest[:12]}). Encode and build anew."
+                f"{model.name} ({str(model.digest)[:12]}). Encode and build again."
             )
         self.graph, self.model = graph, model
         self.action_stats = require_stats(model, action_stats)
@@ -111,7 +118,7 @@ class MetroPolicy:
                 self.model, self.settings, seeds, action_stats=self.action_stats
             )
         return SolverPlanner(
-            self.model,
+            require_frozen(self.model, "A solver of stable-worldmodel"),
             self._make_solver,
             plan_blocks=self.settings.plan_blocks,
             num_envs=num_envs,

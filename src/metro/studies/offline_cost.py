@@ -94,12 +94,12 @@ def run(config: OfflineCostConfig) -> list[dict[str, Any]]:
     from metro.benchmark import load_benchmark
     from metro.data.corpus import open_corpus
     from metro.models.devices import choose_device
-    from metro.models.loading import load_model
+    from metro.models.loading import load_frozen
     from metro.storage.readers import read_latents
 
     with open_corpus(config.corpus) as corpus:
         corpus.require(load_benchmark(config.benchmark))
-        model = load_model(config.model, trust_pickle=config.trust_pickle)
+        model = load_frozen(config.model, trust_pickle=config.trust_pickle)
         model.to(choose_device(config.device or "cpu"))
         subject = _Subject(corpus, model, read_latents(config.latents))
         row = _describe(subject, config)

@@ -14,7 +14,7 @@ from metro.evaluation.prepare import prepare_queries
 from metro.evaluation.queries import QuerySet, load_queries
 from metro.evaluation.records import Setting
 from metro.evaluation.settings import MICRO_BLOCKS
-from metro.models.loading import load_model
+from metro.models.loading import load_frozen
 from metro.planners.method_names import HIERARCHICAL_METHODS
 from metro.types import ProgressBar
 
@@ -66,7 +66,7 @@ def rerun(asked: Rerun, bar: ProgressBar) -> list[PaperResult]:
     if asked.folder.is_file():
         raise BenchmarkError(f"{asked.folder} is a file. Give a folder for the rerun.")
     benchmark = load_benchmark(asked.source.benchmark)
-    model = load_model(asked.source.model, trust_pickle=asked.source.trust_pickle)
+    model = load_frozen(asked.source.model, trust_pickle=asked.source.trust_pickle)
     cells = [
         cell
         for cell in load_paper_cells()

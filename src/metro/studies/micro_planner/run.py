@@ -12,7 +12,7 @@ from metro.evaluation.context import EvalConfig, EvalContext
 from metro.evaluation.records import Setting, read_records
 from metro.evaluation.run import Records
 from metro.models.frozen import FrozenModel
-from metro.models.loading import load_model
+from metro.models.loading import load_frozen
 from metro.studies.micro_planner.section import BASE, FINE_TUNED, METHODS
 from metro.studies.planning import PlanningConfig, plan_in_each
 from metro.types import ProgressBar
@@ -75,7 +75,7 @@ def run(config: MicroPlannerConfig, bar: ProgressBar) -> Records:
     """Plan every query with both models; return all rows."""
     contexts = config.contexts()
     base, tuned = (
-        load_model(one.model, trust_pickle=one.trust_pickle) for one in contexts
+        load_frozen(one.model, trust_pickle=one.trust_pickle) for one in contexts
     )
     if base.digest == tuned.digest:
         raise ModelError(
@@ -124,7 +124,7 @@ class ModelConfig(EvalConfig):
 
     def open(self) -> "ModelContext":
         """Open all parts; the encoders are compared if the graph is the base's."""
-        base = load_model(self.base, trust_pickle=self.trust_pickle)
+        base = load_frozen(self.base, trust_pickle=self.trust_pickle)
         opened = super().open()
         if not self.own_graph:
             try:

@@ -19,7 +19,7 @@ from metro.envs.state_space import States
 from metro.envs.state_spaces import OpenAdapter
 from metro.errors import BenchmarkError, LatentsError
 from metro.models.frozen import FrozenModel
-from metro.models.loading import load_model
+from metro.models.loading import load_frozen
 from metro.storage.artefacts import load
 from metro.studies.residual.search import Budget, Starts, search_states
 from metro.studies.residual.targets import digest_of
@@ -48,7 +48,7 @@ class SearchContext:
 
     def __init__(self, source: SearchConfig) -> None:
         self.benchmark = load_benchmark(source.benchmark)
-        self.model = load_model(source.model)
+        self.model = load_frozen(source.model)
         loaded = load(source.latents)
         self.latents: Latents = getattr(loaded, "latents", loaded)
         with open_corpus(source.corpus) as corpus:

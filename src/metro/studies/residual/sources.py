@@ -8,7 +8,7 @@ from metro.errors import BenchmarkError
 from metro.evaluation.context import EvalConfig
 from metro.evaluation.queries import QuerySet
 from metro.evaluation.settings import choose_settings, find_queries
-from metro.models.loading import load_model
+from metro.models.loading import load_frozen
 from metro.planners.hierarchical.hierarchy import require_macro
 from metro.planners.method_names import GRAPH_METHODS, HIERARCHICAL_METHODS
 from metro.storage.artefacts import load
@@ -90,7 +90,7 @@ def find_sub_goals(
 ) -> SubGoals:
     """Return all sub-goals of the runs that were asked for."""
     if asked.method in HIERARCHICAL_METHODS and context.macro is None:
-        require_macro(asked.method, None, load_model(context.model))
+        require_macro(asked.method, None, load_frozen(context.model))
     (setting,) = choose_settings(
         context,
         asked.method,
