@@ -331,7 +331,7 @@ def test_a_graph_of_another_model(context, queries, tmp_path):
     graph = build_graph(strange, find_neighbours(strange), pricing)
     told = (
         f"The graph's latents are of model 0123456789ab, not of {context.model.name} "
-        f"({context.model.digest[:12]}). Encode and build anew."
+        f"({context.model.digest[:12]}). Encode and build again."
     )
     wrong = EvalContext(context.benchmark, context.corpus, context.model, graph)
     with pytest.raises(BenchmarkError, match=f"^{re.escape(told)}$"):

@@ -215,7 +215,7 @@ def test_bad_input(graph, model, corpus):
     other = build_graph(strange, find_neighbours(strange), pricing)
     told = (
         f"The graph's latents are of model 00, not of {model.name} "
-        f"({model.digest[:12]}). Encode and build anew."
+        f"({model.digest[:12]}). Encode and build again."
     )
     with pytest.raises(BenchmarkError, match=f"^{re.escape(told)}$"):
         MetroPolicy(other, model)

@@ -162,7 +162,7 @@ class EvalContext:
             raise BenchmarkError(
                 f"The graph is of corpus {str(corpus)[:12]}, the queries are of "
                 f"{self.corpus.name} ({self.corpus.digest[:12]}): their episodes could "
-                f"not be held out. Encode and build anew."
+                f"not be held out. Encode and build again."
             )
         check_fit(self.graph.latents, setting.waypoint_budget)
 
