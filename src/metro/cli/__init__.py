@@ -1,30 +1,30 @@
-"""The command line: one thin function a verb; results on stdout, progress on stderr."""
+"""The command line, one thin function per verb; results go to stdout alone."""
 
-from metro.cli import evaluate as evaluation
 from metro.cli import (
+    data,
+    evaluate,
     graphs,
-    macro,
-    measuring,
-    reporting,
+    machine,
+    models,
+    reports,
     rerunning,
     residual,
     studies,
     study_runs,
-    worlds,
 )
-from metro.cli.app import app, main
+from metro.cli.root import app, main
 
 __all__ = [
     "app",
-    "evaluation",
+    "data",
+    "evaluate",
     "graphs",
-    "macro",
+    "machine",
     "main",
-    "measuring",
-    "reporting",
+    "models",
+    "reports",
     "rerunning",
     "residual",
     "studies",
     "study_runs",
-    "worlds",
 ]

@@ -1,72 +1,53 @@
 """Verbs that plan queries and measure success: queries, evaluate, sweep."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
-from metro.cli.app import app, print_json, require_worlds
-from metro.cli.options import AsJson, Force
-from metro.cli.worlds import BenchmarkName
-
-Recording = Annotated[str, typer.Option(help="Recording that queries are taken from.")]
-Model = Annotated[
-    str, typer.Option(help="A shipped model's name, a file, a folder or a repository.")
-]
-RowsPath = Annotated[
-    Path, typer.Option("--output", "-o", help="Rows (.jsonl) to append to.")
-]
-Graph = Annotated[
-    Path | None,
-    typer.Option(help="For metro and committed: made by metro build, of any H."),
-]
-MacroSteps = Annotated[
-    int | None,
-    typer.Option(help="h_h of the hi-lewm methods; 1 if not given, 2 for staged."),
-]
-PlanBlocks = Annotated[
-    int | None,
-    typer.Option(help="h, blocks of a micro plan; 1 if not given, 2 for hi-lewm."),
-]
-WaypointBudget = Annotated[
-    int | None, typer.Option(help="H, frames; the graph's if not given.")
-]
-Distance = Annotated[int, typer.Option(help="d, frames to the goal.")]
-StepBudget = Annotated[
-    int | None, typer.Option(help="T, environment steps; 2 d if not given.")
-]
-QueryPath = Annotated[
-    Path | None,
-    typer.Option("--queries", help="CSV by metro queries; the benchmark's if absent."),
-]
-First = Annotated[
-    int | None, typer.Option(help="Only so many queries of the file, from its top.")
-]
-Batch = Annotated[int, typer.Option(help="Queries planned together.")]
-Workers = Annotated[int, typer.Option(help="Processes; the rows are the same.")]
-TrustPickle = Annotated[
-    bool,
-    typer.Option("--trust-pickle", help="Load a pickled model: it can run code."),
-]
-Device = Annotated[
-    str | None, typer.Option(help="cpu, cuda, mps; the fastest if not given.")
-]
+from metro.cli.options import (
+    AsJson,
+    Batch,
+    BenchmarkName,
+    Corpus,
+    Device,
+    Distance,
+    First,
+    Force,
+    Graph,
+    Macro,
+    MacroSteps,
+    MethodOption,
+    Model,
+    PlanBlocks,
+    PlannerSeeds,
+    Queries,
+    RowsPath,
+    Seed,
+    StepBudget,
+    TrustPickle,
+    WaypointBudget,
+    Workers,
+)
+from metro.cli.root import EVALUATION, app, print_json, require_worlds
 
 
-@app.command()
+@app.command(rich_help_panel=EVALUATION)
 def queries(
     benchmark: BenchmarkName,
-    corpus: Recording,
-    output: Annotated[Path, typer.Option("--output", "-o", help="CSV to write.")],
+    corpus: Corpus,
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="Query file (.csv) to write.")
+    ],
     goal_distance: Distance = 25,
-    count: Annotated[int, typer.Option(help="How many.")] = 50,
-    seed: Annotated[int, typer.Option(min=0, help="Of the choice.")] = 0,
+    count: Annotated[int, typer.Option(help="Number of queries.")] = 50,
+    seed: Seed = 0,
     force: Force = False,
 ) -> None:
-    """Draw queries from a recording, and look at each in its world.
+    """Draw queries from recorded episodes, and check each in its environment.
 
-    Starts that already meet their goal are flagged; how soon the recording itself gets
-    there is noted.
+    Starts that already meet their goal are marked; so is the frame at which the
+    recording itself first meets it.
     """
     require_worlds("queries")
     from metro.benchmark import load_benchmark
@@ -77,11 +58,8 @@ def queries(
     from metro.evaluation.settings import draw_queries
 
     if output.exists() and not force:
-        raise BenchmarkError(f"{output} is there already. Use --force to replace it.")
-    with (
-        open_corpus(corpus) as recording,
-        progress_bar("Looking at queries") as progress,
-    ):
+        raise BenchmarkError(f"{output} exists. Use --force to replace it.")
+    with open_corpus(corpus) as recording, progress_bar("Drawing queries") as progress:
         drawn = draw_queries(
             load_benchmark(benchmark),
             recording,
@@ -93,13 +71,13 @@ def queries(
         output.parent.mkdir(parents=True, exist_ok=True)
         save_queries(drawn, output, corpus=recording.digest)
     solved = sum(bool(query.is_presolved) for query in drawn)
-    typer.echo(f"{output}: {len(drawn)} queries. Starts already solved: {solved}.")
+    typer.echo(f"{output}: {len(drawn)} queries, {solved} of them trivially solved.")
 
 
-@app.command()
+@app.command(rich_help_panel=EVALUATION)
 def evaluate(
     benchmark: BenchmarkName,
-    corpus: Recording,
+    corpus: Corpus,
     model: Model,
     output: RowsPath,
     method: Annotated[
@@ -110,29 +88,20 @@ def evaluate(
         ),
     ] = "metro",
     graph: Graph = None,
-    macro: Annotated[
-        str | None,
-        typer.Option(help="For the hi-lewm methods: made by metro train-macro."),
-    ] = None,
+    macro: Macro = None,
     macro_steps: MacroSteps = None,
-    option: Annotated[
-        str | None,
-        typer.Option(help="hi-lewm: box; hi-lewm-c and -staged: leave-one-out."),
-    ] = None,
+    option: MethodOption = None,
     goal_distance: Distance = 25,
     plan_blocks: PlanBlocks = None,
     waypoint_budget: WaypointBudget = None,
     step_budget: StepBudget = None,
-    planner_seed: Annotated[
-        list[int] | None,
-        typer.Option(min=0, help="Of the micro planner; may be repeated."),
-    ] = None,
-    query_file: QueryPath = None,
+    planner_seed: PlannerSeeds = None,
+    query_file: Queries = None,
     first: First = None,
     batch: Annotated[
         int | None,
         typer.Option(
-            help="Queries planned, and kept, together; 25, of the hi-lewm methods 1."
+            help="Number of queries planned together. Default: 25, and 1 for hi-lewm."
         ),
     ] = None,
     workers: Workers = 1,
@@ -140,10 +109,10 @@ def evaluate(
     trust_pickle: TrustPickle = False,
     as_json: AsJson = False,
 ) -> None:
-    """Plan queries in their world, and tell how many reach their goal.
+    """Plan queries in their environment, and print how many reach their goal.
 
-    Rows that OUTPUT has already are not planned again: interrupted, the same command
-    goes on. Queries whose world or process died are tried again.
+    Rows that OUTPUT already has are not planned again, so that the same command resumes
+    an interrupted run. Queries whose environment or process died are tried again.
     """
     require_worlds("evaluate")
     from metro.cli.terminal import success_bar
@@ -184,25 +153,32 @@ def evaluate(
     summary = summarise(rows)
     if as_json:
         print_json(summary)
-        return
-    typer.echo(
-        f"{benchmark}, {method}, h = {settings[0].plan_blocks}, "
-        f"T = {settings[0].step_budget}: "
-        f"{summary['solved']} of {summary['queries']} queries solved "
-        f"({summary['success']:.0%}); {summary['presolved']} starts already were, "
-        f"without them {summary['success_of_unsolved']:.0%}."
-    )
-    if summary["died"]:
+    else:
         typer.echo(
-            f"{summary['died']} of them died and count as not solved; their rows say "
-            f"of what. The same command tries them again."
+            f"{benchmark}, {method}, h = {settings[0].plan_blocks}, "
+            + _said(summary, step_budget or 2 * goal_distance)
         )
 
 
-@app.command()
+def _said(summary: dict[str, Any], step_budget: int) -> str:
+    """Return a summary of rows as a sentence or two."""
+    lines = [
+        f"T = {step_budget}: {summary['solved']} of {summary['queries']} queries "
+        f"solved ({summary['success']:.0%}). {summary['presolved']} starts were "
+        f"trivially solved; without them {summary['success_of_unsolved']:.0%}."
+    ]
+    if summary["died"]:
+        lines.append(
+            f"{summary['died']} of them died and count as not solved; their rows give "
+            f"the reason. The same command tries them again."
+        )
+    return "\n".join(lines)
+
+
+@app.command(rich_help_panel=EVALUATION)
 def sweep(
     benchmark: BenchmarkName,
-    corpus: Recording,
+    corpus: Corpus,
     model: Model,
     output: RowsPath,
     method: Annotated[
@@ -215,16 +191,15 @@ def sweep(
     ] = "1-2",
     waypoint_budget: Annotated[
         str | None,
-        typer.Option(help="Values of H likewise; 5 h - 5 to 5 h + 5 if not given."),
+        typer.Option(
+            help="Values of H, in the same form. Default: 5 h - 5 to 5 h + 5."
+        ),
     ] = None,
     step_budget: Annotated[
-        int | None, typer.Option(help="T; 4 d if not given, smaller ones are read off.")
+        int | None, typer.Option(help="T, environment steps per query. Default: 4 d.")
     ] = None,
-    planner_seed: Annotated[
-        list[int] | None,
-        typer.Option(min=0, help="Of the micro planner; may be repeated."),
-    ] = None,
-    query_file: QueryPath = None,
+    planner_seed: PlannerSeeds = None,
+    query_file: Queries = None,
     first: First = None,
     batch: Batch = 25,
     workers: Workers = 1,
@@ -232,10 +207,11 @@ def sweep(
     trust_pickle: TrustPickle = False,
     as_json: AsJson = False,
 ) -> None:
-    """Plan queries for a grid of h, and of H where there is one; tell the best cells.
+    """Plan queries for a grid of h, and of H where there is one; print the best of it.
 
-    Latents and neighbour table serve all cells, routes all cells of one H. Interrupted,
-    the same command goes on.
+    Latents and the neighbour table serve the whole grid, routes all of one H. Success
+    within a smaller T is read off the same runs. The same command resumes an
+    interrupted sweep.
     """
     require_worlds("sweep")
     from metro.analysis.grid_tables import COLUMNS, best_cells, grid
@@ -269,5 +245,5 @@ def sweep(
     if as_json:
         print_json([vars(cell) for cell in cells])
     else:
-        caption = "* no other cell has more success in as little time"
+        caption = "* no other setting has more success in as little time"
         print_table(COLUMNS, [cell.to_text() for cell in cells], caption)

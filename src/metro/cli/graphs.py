@@ -5,43 +5,40 @@ from typing import Annotated
 
 import typer
 
-from metro.cli.app import app, print_json
-from metro.cli.options import AsJson, Force
-
-GraphPath = Annotated[
-    Path, typer.Argument(metavar="GRAPH", help="A graph made by metro build.")
-]
-Verify = Annotated[
-    bool, typer.Option("--verify", help="Check the digests of all files first.")
-]
+from metro.cli.options import AsJson, Force, GraphPath, Verify
+from metro.cli.root import GRAPHS, app, print_json
 
 
-@app.command()
+@app.command(rich_help_panel=GRAPHS)
 def build(
     latents: Annotated[
         Path,
-        typer.Argument(metavar="LATENTS", help="Rows as .npz, .npy, .h5 or .latents."),
+        typer.Argument(
+            metavar="LATENTS", help="Encoded frames: .latents, .npz, .npy or .h5."
+        ),
     ],
     output: Annotated[Path, typer.Option("--output", "-o", help="Graph to write.")],
     waypoint_budget: Annotated[
         int, typer.Option(help="H, frames that the micro planner reaches reliably.")
     ] = 8,
     num_neighbours: Annotated[
-        int, typer.Option(help="k, look-alikes kept for every frame.")
+        int, typer.Option(help="k, look-alike frames kept per frame.")
     ] = 4,
-    quantile: Annotated[float, typer.Option(help="α of the pricing curve.")] = 0.25,
+    quantile: Annotated[
+        float, typer.Option(help="α, quantile of the pricing curve.")
+    ] = 0.25,
     episode_lengths: Annotated[
         str | None,
-        typer.Option(help="One length for all, or a .npy or text file of lengths."),
+        typer.Option(help="Frames per episode: one number, or a .npy or text file."),
     ] = None,
     workers: Annotated[
-        int | None, typer.Option(help="Threads; as many as cores if not given.")
+        int | None, typer.Option(help="Number of threads. Default: one per core.")
     ] = None,
     force: Force = False,
 ) -> None:
     """Build a graph from latents: neighbour table, pricing curve, bridges.
 
-    Interrupted, it goes on from the rows that were finished.
+    If it is interrupted, the same command resumes after the finished rows.
     """
     from metro import PricingCurve, build_graph, find_neighbours, save
     from metro.cli.terminal import progress_bar, spinner
@@ -70,7 +67,7 @@ def build(
     )
 
 
-@app.command()
+@app.command(rich_help_panel=GRAPHS)
 def inspect(graph: GraphPath, as_json: AsJson = False, verify: Verify = False) -> None:
     """Show what a graph is made of, and how much of it routes can reach."""
     from metro.cli.terminal import print_inspection, spinner
@@ -85,23 +82,24 @@ def inspect(graph: GraphPath, as_json: AsJson = False, verify: Verify = False) -
         print_inspection(figures, str(graph))
 
 
-@app.command()
+@app.command(rich_help_panel=GRAPHS)
 def route(
     graph: GraphPath,
     start: Annotated[int, typer.Option("--from", help="Frame to start from.")],
     goal: Annotated[int, typer.Option("--to", help="Frame whose latent is the goal.")],
     held_out: Annotated[
-        int | None, typer.Option(help="Episode to leave out of the graph.")
+        int | None, typer.Option(help="Episode to leave out of the search.")
     ] = None,
     storyboard: Annotated[
         Path | None,
-        typer.Option(help="Picture (.png) or film (.gif) of the route to write."),
+        typer.Option(help="Picture (.png) or video (.gif) of the route to write."),
     ] = None,
     corpus: Annotated[
-        Path | None, typer.Option(help="The recording, for a storyboard's pixels.")
+        Path | None,
+        typer.Option(help="Recorded episodes, for the storyboard's pictures."),
     ] = None,
     every: Annotated[
-        int, typer.Option(min=1, help="Frames between the pictures of a long ride.")
+        int, typer.Option(min=1, help="Frames between two pictures of a long segment.")
     ] = 12,
     force: Annotated[
         bool, typer.Option("--force", help="Replace the storyboard.")
@@ -109,10 +107,10 @@ def route(
     as_json: AsJson = False,
     verify: Verify = False,
 ) -> None:
-    """Tell the cheapest route between two frames, leg by leg.
+    """Print the cheapest route between two frames, segment by segment.
 
-    With --storyboard and --corpus also in recorded pixels: every picture is a frame of
-    the recording, a colour an episode, bridges marked with their price.
+    With --storyboard and --corpus it is also drawn in recorded pictures: one colour per
+    episode, bridges marked with their price.
     """
     from metro import find_routes
     from metro.cli.terminal import print_journey

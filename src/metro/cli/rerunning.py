@@ -5,24 +5,24 @@ from typing import Annotated
 
 import typer
 
-from metro.cli.app import app, print_json, require_worlds
-from metro.cli.evaluate import (
+from metro.cli.options import (
+    AsJson,
     Batch,
+    BenchmarkName,
+    Corpus,
     Device,
     First,
     Model,
-    Recording,
     TrustPickle,
     Workers,
 )
-from metro.cli.options import AsJson
-from metro.cli.worlds import BenchmarkName
+from metro.cli.root import app, print_json, require_worlds
 
 
 @app.command()
 def rerun(
     benchmark: BenchmarkName,
-    corpus: Recording,
+    corpus: Corpus,
     model: Model,
     output: Annotated[
         Path, typer.Option("--output", "-o", help="Folder for all that it makes.")

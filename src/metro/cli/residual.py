@@ -5,28 +5,28 @@ from typing import Annotated
 
 import typer
 
-from metro.cli.app import app, print_json, require_worlds
-from metro.cli.evaluate import (
+from metro.cli.options import (
+    AsJson,
+    BenchmarkName,
+    Corpus,
     Distance,
     Graph,
     MacroSteps,
     Model,
     PlanBlocks,
-    QueryPath,
-    Recording,
+    Queries,
     RowsPath,
     StepBudget,
     WaypointBudget,
     Workers,
 )
-from metro.cli.options import AsJson
-from metro.cli.worlds import BenchmarkName
+from metro.cli.root import app, print_json, require_worlds
 
 
 @app.command()
 def residual(
     benchmark: BenchmarkName,
-    corpus: Recording,
+    corpus: Corpus,
     model: Model,
     latents: Annotated[
         Path, typer.Option(help="Of the recording, by metro encode or metro build.")
@@ -57,7 +57,7 @@ def residual(
         int, typer.Option(help="Runs that sub-goals are taken from.")
     ] = 10,
     step_budget: StepBudget = None,
-    query_file: QueryPath = None,
+    query_file: Queries = None,
     sub_goals: Annotated[
         Path, typer.Option(help="Folder that keeps the sub-goals of such runs.")
     ] = Path("out/sub-goals"),

@@ -7,9 +7,9 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from metro.cli.app import app, print_json
 from metro.cli.options import AsJson, RowsPath, Seed
-from metro.cli.reporting import RowFiles
+from metro.cli.reports import RowFiles
+from metro.cli.root import app, print_json
 
 RESULTS = Path("results")
 

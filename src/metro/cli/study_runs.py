@@ -6,7 +6,7 @@ from typing import Annotated
 import typer
 
 from metro.cli import options
-from metro.cli.app import require_worlds
+from metro.cli.root import require_worlds
 from metro.cli.studies import show_study, study
 
 PlanBlocks = Annotated[int, typer.Option(help="h of metro, action blocks per plan.")]

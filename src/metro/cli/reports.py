@@ -5,15 +5,15 @@ from typing import Annotated
 
 import typer
 
-from metro.cli.app import app, print_json
 from metro.cli.options import AsJson
+from metro.cli.root import EVALUATION, PAPER, app, print_json
 
 RowFiles = Annotated[
     list[Path], typer.Argument(metavar="ROWS", help="Rows (.jsonl) of metro evaluate.")
 ]
 
 
-@app.command()
+@app.command(rich_help_panel=EVALUATION)
 def report(
     rows: Annotated[
         list[Path] | None,
@@ -50,7 +50,7 @@ def report(
         )
 
 
-@app.command()
+@app.command(rich_help_panel=PAPER)
 def reproduce(rows: RowFiles, as_json: AsJson = False) -> None:
     """Print every cell of the paper, what it reports, and what ROWS say.
 

@@ -36,6 +36,14 @@ app = typer.Typer(
 )
 
 
+START = "Start here"
+DATA = "Data"
+MODELS = "World models"
+GRAPHS = "Graphs and routes"
+EVALUATION = "Evaluation"
+PAPER = "The paper"
+
+
 def main() -> None:
     """Run the command line; an error of ours is one line on stderr and exit code 1."""
     try:
@@ -43,7 +51,7 @@ def main() -> None:
     except MetroError as error:
         sys.exit(_complain(str(error), 1))
     except (Interrupted, KeyboardInterrupt):
-        sys.exit(_complain("Interrupted. The same command goes on from here.", 130))
+        sys.exit(_complain("Interrupted. The same command resumes from here.", 130))
     except MemoryError:
         sys.exit(_complain("Out of memory. Use a machine with more, or less data.", 1))
     except OSError as error:  # a disk or a terminal that failed under us

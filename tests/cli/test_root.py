@@ -203,7 +203,7 @@ def test_ctrl_c_is_told(tmp_path):
     time.sleep(0.5)
     building.send_signal(signal.SIGINT)
     told = building.communicate(timeout=60)
-    assert told == ("", "metro: Interrupted. The same command goes on from here.\n")
+    assert told == ("", "metro: Interrupted. The same command resumes from here.\n")
     assert building.returncode == 130
     left = {file.name for file in tmp_path.iterdir()} - {".a.metro.partial"}
     assert left == {"z.npy", "lengths.txt"}
@@ -225,7 +225,7 @@ def test_ctrl_c_in_process(monkeypatch, capsys, files):
 
 def test_errors_of_the_system_are_told(monkeypatch, capsys):
     """The last resort for what no verb foresaw: exit 1, one line."""
-    from metro.cli import app as cli
+    from metro.cli import root as cli
 
     def failing():
         raise OSError(5, "Input/output error")
@@ -238,7 +238,7 @@ def test_errors_of_the_system_are_told(monkeypatch, capsys):
 
 def test_out_of_memory_is_told(monkeypatch):
     """A corpus that does not fit: exit 1, one line."""
-    from metro.cli import app as cli
+    from metro.cli import root as cli
 
     def exhausted():
         raise MemoryError
@@ -253,7 +253,7 @@ def test_missing_extras_are_told(monkeypatch, capsys, verb):
     """Verbs of worlds and models say what to install, in one line."""
     from importlib import util
 
-    from metro.cli import app as running
+    from metro.cli import root as running
 
     find = util.find_spec
     monkeypatch.setattr(util, "find_spec", lambda n: None if n == "mujoco" else find(n))

@@ -1,0 +1,111 @@
+"""Verbs about this machine and this package: demo, doctor, bench."""
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from metro.cli.options import AsJson, Seed
+from metro.cli.root import START, app, print_json, require_worlds
+
+DEMO_FOLDER = Path("out/demo")
+
+
+@app.command(rich_help_panel=START)
+def doctor(as_json: AsJson = False) -> None:
+    """Check this machine: libraries, renderer, every world, models, disk."""
+    from dataclasses import asdict
+
+    from metro.cli.doctor import examine
+    from metro.cli.terminal import print_findings, progress_bar
+
+    with progress_bar("Examining") as progress:
+        findings = examine(progress=progress)
+    if as_json:
+        print_json([asdict(finding) for finding in findings])
+    else:
+        print_findings(findings)
+    if not all(finding.ok for finding in findings):
+        raise typer.Exit(1)
+
+
+@app.command(rich_help_panel=START)
+def demo(
+    benchmark: Annotated[
+        str,
+        typer.Option(help="Benchmark to show; tworoom takes minutes, others longer."),
+    ] = "tworoom",
+    output: Annotated[
+        Path,
+        typer.Option("--output", "-o", help="Folder for everything the demo makes."),
+    ] = DEMO_FOLDER,
+    episodes: Annotated[
+        int | None, typer.Option(help="Number of episodes to record; more is better.")
+    ] = None,
+    queries: Annotated[
+        int, typer.Option(help="Number of queries to plan, each in two ways.")
+    ] = 20,
+    seed: Seed = 0,
+) -> None:
+    """Record a world, encode it, build the graph, and plan far goals with and without.
+
+    Everything is real: pixels, world model, environment. A second run reuses what the
+    first one made.
+    """
+    require_worlds("demo")
+    from metro.cli.demo import run_demo
+
+    run_demo(benchmark, output, episodes=episodes, queries=queries, seed=seed)
+
+
+@app.command(rich_help_panel=START)
+def bench(
+    kinds: Annotated[
+        list[str] | None,
+        typer.Argument(metavar="KINDS", help="table, search, entry, scaling; or all."),
+    ] = None,
+    num_frames: Annotated[
+        int, typer.Option(help="Number of frames in the corpus.")
+    ] = 200_000,
+    state_dim: Annotated[
+        str,
+        typer.Option(
+            help="Intrinsic dimension of synthetic latents (2, 5, ...), or noise."
+        ),
+    ] = "5",
+    noise: Annotated[
+        float,
+        typer.Option(help="Standard deviation of white noise added to the latents."),
+    ] = 0.0,
+    seed: Seed = 0,
+    threads: Annotated[
+        int, typer.Option(help="Number of threads, ours and the peers'.")
+    ] = 1,
+    latents: Annotated[
+        Path | None,
+        typer.Option(help="Recorded latents to use instead of synthetic ones."),
+    ] = None,
+    output: Annotated[
+        Path, typer.Option("--output", "-o", help="Writes OUTPUT.json and OUTPUT.md.")
+    ] = Path("out/bench"),
+) -> None:
+    """Measure metro and its peers on the same data, in one process."""
+    from metro.errors import GraphError
+    from perf import KINDS, plot_scaling, render, run_bench
+
+    if state_dim != "noise" and not state_dim.isdigit():
+        raise GraphError(f"--state-dim must be a number or noise, got {state_dim!r}.")
+    rows = run_bench(
+        kinds or KINDS,
+        num_frames,
+        "noise" if state_dim == "noise" else int(state_dim),
+        noise,
+        seed,
+        threads,
+        output,
+        lambda line: typer.echo(line, err=True),
+        latents,
+    )
+    typer.echo(render(rows))
+    if any(row["kind"] == "scaling" for row in rows):
+        plot_scaling(rows, output.with_suffix(".png"))

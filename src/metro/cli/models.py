@@ -1,0 +1,189 @@
+"""Verbs that train: train, train-macro."""
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from metro.cli.options import (
+    AsJson,
+    BenchmarkName,
+    Device,
+    Model,
+    ModelPath,
+    PresetSeed,
+    Threads,
+    TrustPickle,
+)
+from metro.cli.root import MODELS, app, print_json, require_worlds
+
+AuxiliaryLoss = "none, warmup (first steps only) or throughout."
+
+
+@app.command(rich_help_panel=MODELS)
+def train(
+    benchmark: BenchmarkName,
+    corpus: Annotated[
+        str, typer.Option(help="Recorded episodes, by metro record or released.")
+    ],
+    output: ModelPath,
+    family: Annotated[
+        str, typer.Option(help="Training objective: lewm or pldm.")
+    ] = "lewm",
+    preset: Annotated[
+        str, typer.Option(help="Size of the network: small, or paper (as published).")
+    ] = "small",
+    steps: Annotated[int, typer.Option(help="Number of optimiser steps.")] = 3_000,
+    seed: PresetSeed = None,
+    state_head: Annotated[
+        str, typer.Option(help=f"Also predict the true state: {AuxiliaryLoss}")
+    ] = "none",
+    pixel_head: Annotated[
+        str, typer.Option(help=f"Also predict a thumbnail: {AuxiliaryLoss}")
+    ] = "none",
+    batch_size: Annotated[
+        int | None, typer.Option(help="Sequences per step. Default: the preset's.")
+    ] = None,
+    learning_rate: Annotated[
+        float | None, typer.Option(help="Peak learning rate. Default: the preset's.")
+    ] = None,
+    init: Annotated[
+        str | None, typer.Option(help="Model to start from (fine-tuning).")
+    ] = None,
+    part: Annotated[
+        str,
+        typer.Option(help="Train all, or only the predictor on the encoder of --init."),
+    ] = "all",
+    rollout_blocks: Annotated[
+        int,
+        typer.Option(help="With --part predictor: action blocks predicted in a row."),
+    ] = 0,
+    threads: Threads = 1,
+) -> None:
+    """Train a world model on recorded episodes; write it, its metrics and its card.
+
+    The same command resumes an interrupted training from its last checkpoint.
+    """
+    require_worlds("train")
+    from metro.models.train_config import TrainConfig, paper_config
+
+    published = preset == "paper"
+    config = (
+        paper_config(family, steps=steps) if published else TrainConfig(family, steps)
+    )
+    config = _changed(
+        config,
+        state_head=state_head,
+        pixel_head=pixel_head,
+        part=part,
+        rollout_blocks=rollout_blocks,
+        batch_size=batch_size,
+        learning_rate=learning_rate,
+        seed=seed,
+        threads=threads,
+    )
+    typer.echo(_train(benchmark, corpus, output, config, preset=preset, init=init))
+
+
+def _changed(config: Any, **changes: Any) -> Any:
+    """Return a config with the options that were given; None is the preset's value."""
+    from dataclasses import replace
+
+    given = {name: value for name, value in changes.items() if value is not None}
+    return replace(config, **given)
+
+
+def _train(
+    benchmark: str,
+    corpus: str,
+    output: Path,
+    config: Any,
+    *,
+    preset: str,
+    init: str | None,
+) -> str:
+    """Return the card of a model trained on a corpus of ``benchmark``."""
+    from metro.benchmark import load_benchmark
+    from metro.cli.terminal import progress_bar
+    from metro.data.corpus import open_corpus
+    from metro.models.pixel_cache import cache_pixels
+    from metro.models.train import train_on_corpus
+
+    with open_corpus(corpus) as recording:
+        recording.require(load_benchmark(benchmark))
+        with progress_bar("Reading frames") as progress:
+            cache_pixels(recording, progress=progress)
+        with progress_bar(f"Training {config.family}") as progress:
+            run = train_on_corpus(
+                recording,
+                output,
+                recipe=config,
+                preset=preset,
+                init=init,
+                progress=progress,
+            )
+    return run.card.read_text()
+
+
+@app.command("train-macro", rich_help_panel=MODELS)
+def train_macro(
+    benchmark: BenchmarkName,
+    corpus: Annotated[str, typer.Option(help="Recorded episodes that were encoded.")],
+    latents: Annotated[
+        Path, typer.Option(help="Latents made by metro encode from CORPUS and MODEL.")
+    ],
+    model: Model,
+    output: ModelPath,
+    preset: Annotated[
+        str, typer.Option(help="small (rate 1e-3), or paper: as published (5e-5).")
+    ] = "small",
+    epochs: Annotated[int, typer.Option(help="Number of epochs.")] = 15,
+    seed: PresetSeed = None,
+    threads: Threads = 1,
+    metro_seconds: Annotated[
+        float | None,
+        typer.Option(help="Processor seconds metro took on this corpus, if known."),
+    ] = None,
+    measure: Annotated[
+        bool, typer.Option("--measure", help="Measure those seconds now.")
+    ] = False,
+    device: Device = None,
+    trust_pickle: TrustPickle = False,
+    as_json: AsJson = False,
+) -> None:
+    """Train the macro model of Hi-LeWM on encoded latents, and print what it cost.
+
+    The same command resumes an interrupted training from its last checkpoint.
+    """
+    require_worlds("train-macro")
+    from metro.benchmark import load_benchmark
+    from metro.cli.terminal import progress_bar
+    from metro.data.corpus import open_corpus
+    from metro.models.devices import choose_device
+    from metro.models.loading import load_model
+    from metro.models.macro.macro_config import recipe_for
+    from metro.models.macro.macro_train import MacroSource, train_macro_on_corpus
+    from metro.models.macro.offline_cost import measure_offline
+    from metro.storage.readers import read_latents
+
+    changes = {} if seed is None else {"seed": seed}
+    recipe = recipe_for(preset, epochs=epochs, threads=threads, **changes)
+    frozen = load_model(model, trust_pickle=trust_pickle).to(choose_device(device))
+    with open_corpus(corpus) as recording:
+        recording.require(load_benchmark(benchmark))
+        source = MacroSource(read_latents(latents), recording, frozen)
+        if measure:
+            metro_seconds = measure_offline(recording, source.model, source.latents).cpu
+        with progress_bar("Training the macro model") as progress:
+            run = train_macro_on_corpus(
+                source,
+                output,
+                recipe=recipe,
+                preset=preset,
+                metro_seconds=metro_seconds,
+                progress=progress,
+            )
+    if as_json:
+        print_json({**run.figures, "cost": run.cost.to_json(), "path": str(run.path)})
+    else:
+        typer.echo(run.card.read_text())
