@@ -1,8 +1,35 @@
-"""Graphs that search tests share."""
+"""Graphs that search tests share, and the NumPy search in place of the kernels."""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from unittest.mock import patch
 
 import numpy as np
 
 import metro
+import numpy_search
+from metro.kernels.search import buckets, narrow
+
+
+@contextmanager
+def numpy_kernels() -> Iterator[None]:
+    """Let the NumPy twins search while the block runs."""
+    with (
+        patch.object(buckets, "settle", numpy_search.settle),
+        patch.object(narrow, "settle_narrow", numpy_search.settle_narrow),
+    ):
+        yield
+
+
+def in_numpy(function, *args, **kwargs):
+    """Return what a function returns with the NumPy search."""
+    with numpy_kernels():
+        return function(*args, **kwargs)
+
+
+def frontier_of(routes):
+    """Return where a search that stopped early would be resumed."""
+    return routes._unfinished.frontier
 
 
 def assert_same(found, expected):
@@ -12,11 +39,10 @@ def assert_same(found, expected):
     assert found.cost_to_go.tobytes() == expected.cost_to_go.tobytes()
     assert found.successor.tobytes() == expected.successor.tobytes()
     assert found.is_complete == expected.is_complete
-    if found.frontier is not None:
-        *ours, _ = found.frontier
-        *theirs, _ = expected.frontier
-        for one, other in zip(ours, theirs, strict=True):
-            np.testing.assert_array_equal(one, other)
+    if not found.is_complete:
+        ours, theirs = frontier_of(found), frontier_of(expected)
+        for name in ("frames", "costs", "successors", "least"):
+            np.testing.assert_array_equal(getattr(ours, name), getattr(theirs, name))
 
 
 def synthetic_graph(num_frames, *, length=50, budget=8, whole=False, seed=0):

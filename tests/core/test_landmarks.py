@@ -1,28 +1,33 @@
-"""Laws of `core.landmarks` and `core.bounds`: narrower searches, the same bits."""
+"""Laws of landmarks: narrower searches, the same bits."""
 
 import re
+from contextlib import nullcontext
 
 import numpy as np
 import pytest
 from corpora import random_case
-from graph_makers import assert_same, synthetic_graph
+from graph_makers import (
+    assert_same,
+    frontier_of,
+    in_numpy,
+    numpy_kernels,
+    synthetic_graph,
+)
 
 import metro
-from metro.core import sweep
-from metro.core.bounds import LARGEST, no_bounds
-from metro.core.entry import find_entries, standing_on
-from metro.core.landmarks import choose_landmarks
-from metro.core.numpy_search import edges_into
+from metro.core.entry import entry_at, find_entries
+from metro.core.landmarks import LARGEST, choose_landmarks
 from metro.core.search import find_routes, routes_to_frame
+from metro.core.shortest_paths import Frontier, no_bounds, search_backwards
 from metro.errors import GraphError
+from numpy_search import edges_into
 
 
 @pytest.fixture(params=["compiled", "numpy"])
-def engine(request, monkeypatch):
+def engine(request):
     """Both searches."""
-    if request.param == "numpy":
-        monkeypatch.setattr(sweep, "_kernels", lambda: None)
-    return request.param
+    with numpy_kernels() if request.param == "numpy" else nullcontext():
+        yield request.param
 
 
 @pytest.fixture(scope="module")
@@ -32,7 +37,7 @@ def landmarks(rooms_graph):
 
 
 def same(one, other):
-    """Return whether two sub-goals are the same in all they tell."""
+    """Return whether two sub-goals are the same in everything but the latent."""
     names = ("kind", "frame", "cost_to_go", "entry", "spent", "hops", "path")
     return all(getattr(one, name) == getattr(other, name) for name in names)
 
@@ -74,9 +79,9 @@ def test_bounds_never_exceed_what_it_costs(rooms_graph, landmarks, held_out):
 
 def test_no_edge_costs_less_than_its_bounds_differ(rooms_graph, landmarks):
     """With room for rounding: keys never fall along a search."""
-    bounds = landmarks.bounds(standing_on(900))
+    bounds = landmarks.bounds(entry_at(900))
     frames = np.arange(rooms_graph.num_frames)
-    v, u, cost = edges_into(rooms_graph, frames)
+    v, u, cost = edges_into(rooms_graph.in_edges, frames)
     assert (bounds.of(v) - bounds.of(u) < cost - 5e-4).all()
 
 
@@ -126,9 +131,9 @@ def test_what_was_found_before_makes_certain(engine, rooms_graph, landmarks):
         unsettled += not np.isfinite(found.cost_to_go[around.frames]).all()
         searched += found.until_certain(around) is not found
     assert 0 < searched < unsettled
-    assert found.frontier is not None
-    key = found.frontier.costs + found.frontier.bounds.of(found.frontier.frames)
-    assert found.frontier.least == key.min()
+    frontier = frontier_of(found)
+    key = frontier.costs + frontier.bounds.of(frontier.frames)
+    assert frontier.least == key.min()
 
 
 def test_what_is_settled_is_not_searched_again(engine, rooms_graph, landmarks):
@@ -136,25 +141,25 @@ def test_what_is_settled_is_not_searched_again(engine, rooms_graph, landmarks):
     z = rooms_graph.latents.z
     found = find_routes(rooms_graph, z[900], start=z[1200], landmarks=landmarks)
     for frame in (40, 1500, 700):
-        found = found.until_certain(standing_on(frame))
+        found = found.until_certain(entry_at(frame))
         for settled in np.flatnonzero(np.isfinite(found.cost_to_go)):
-            assert found.until_certain(standing_on(int(settled))) is found
+            assert found.until_certain(entry_at(int(settled))) is found
 
 
 @pytest.mark.parametrize("budget", [1, 8, 80])
-def test_compiled_equals_numpy_with_bounds(monkeypatch, budget):
+def test_compiled_equals_numpy_with_bounds(budget):
     """Buckets of many blocks, filled again and again; rings shorter than bounds."""
     graph = synthetic_graph(20_000, budget=budget, seed=budget)
     guides, z = choose_landmarks(graph), graph.latents.z
-    found = find_routes(graph, z[7], held_out=3, start=z[9_999], landmarks=guides)
-    after = found.until_certain(standing_on(4_321))
-    monkeypatch.setattr(sweep, "_kernels", lambda: None)
-    again = find_routes(graph, z[7], held_out=3, start=z[9_999], landmarks=guides)
+    question = {"held_out": 3, "start": z[9_999], "landmarks": guides}
+    found = find_routes(graph, z[7], **question)
+    after = found.until_certain(entry_at(4_321))
+    again = in_numpy(find_routes, graph, z[7], **question)
     assert_same(found, again)
-    assert_same(after, again.until_certain(standing_on(4_321)))
+    assert_same(after, in_numpy(again.until_certain, entry_at(4_321)))
 
 
-def test_a_search_grows_its_room(monkeypatch):
+def test_a_search_grows_its_room():
     """A frame that thousands lead to does not overflow the pool."""
     episodes = [np.zeros((2, 2)) + 10 * n for n in range(3_000)]
     latents = metro.Latents.from_episodes(episodes)
@@ -170,12 +175,12 @@ def test_a_search_grows_its_room(monkeypatch):
     graph = metro.core.graph.FrameGraph(
         latents, table, pricing, offsets, frames, np.concatenate([costs, costs])
     )
-    found = sweep.sweep(graph, sweep.towards(hub), None)[0]
-    np.testing.assert_array_equal(found[2:], costs)
+    found = search_backwards(graph, Frontier.of_frame(hub))
+    np.testing.assert_array_equal(found.cost_to_go[2:], costs)
 
 
 def test_what_cannot_be_reached_is_searched_to_the_end(rooms_graph, landmarks):
-    """No route is told as before."""
+    """Then no frame has a route, and the search is complete."""
     far = np.full(24, 1e4)
     found = find_routes(
         rooms_graph, far, start=rooms_graph.latents.z[0], landmarks=landmarks

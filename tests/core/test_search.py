@@ -1,8 +1,6 @@
 """The backward search: Bellman's equations, masks, threads, SciPy as a witness."""
 
 import re
-import sys
-import warnings
 from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
@@ -11,10 +9,8 @@ from scipy.sparse import csr_array
 from scipy.sparse.csgraph import dijkstra
 
 import metro
-from metro import kernels
 from metro.core.entry import find_entries
 from metro.core.search import AT_GOAL, NO_ROUTE, find_routes_many
-from metro.core.sweep import reachable_from
 from metro.errors import GraphError, LatentsError
 
 
@@ -70,7 +66,7 @@ def test_any_goal_is_the_cheapest_goal(rooms_graph):
     """One search for several goals costs every frame what its cheapest goal costs."""
     z = rooms_graph.latents.z
     goals = [z[300], z[1234], z[1700]]
-    routes = metro.find_routes_to_any(rooms_graph, goals, held_out=4)
+    routes = metro.find_routes(rooms_graph, goals, held_out=4)
     alone = [metro.find_routes(rooms_graph, goal, held_out=4) for goal in goals]
     costs = np.stack([one.cost_to_go for one in alone])
     np.testing.assert_array_equal(routes.cost_to_go, costs.min(axis=0))
@@ -86,16 +82,26 @@ def test_any_of_one_goal_is_that_goal(rooms_graph):
     """The same routes as for a single goal."""
     goal = rooms_graph.latents.z[300]
     one = metro.find_routes(rooms_graph, goal)
-    same = metro.find_routes_to_any(rooms_graph, [goal])
+    same = metro.find_routes(rooms_graph, [goal])
     np.testing.assert_array_equal(one.cost_to_go, same.cost_to_go)
     np.testing.assert_array_equal(one.successor, same.successor)
     assert same.goals == (same.goal,)
 
 
+def test_the_old_name_for_several_goals_warns(rooms_graph):
+    """find_routes_to_any gives what find_routes gives, and says so."""
+    goals = rooms_graph.latents.z[[300, 1234]]
+    with pytest.warns(DeprecationWarning, match="^find_routes_to_any is deprecated"):
+        old = metro.find_routes_to_any(rooms_graph, goals)
+    new = metro.find_routes(rooms_graph, goals)
+    np.testing.assert_array_equal(old.cost_to_go, new.cost_to_go)
+    np.testing.assert_array_equal(old.successor, new.successor)
+
+
 def test_no_goal_is_no_search(rooms_graph):
     """At least one is needed."""
     with pytest.raises(GraphError, match="^goals must be at least 1, got 0.$"):
-        metro.find_routes_to_any(rooms_graph, [])
+        metro.find_routes(rooms_graph, [])
 
 
 def test_held_out_is_never_on_a_route(rooms_graph):
@@ -255,33 +261,10 @@ def test_start_must_be_an_observation(rooms_graph):
         metro.find_routes(rooms_graph, rooms_graph.latents.z[0], start=[0, 0, 0])
 
 
-def test_without_numba_numpy_searches_after_one_warning(rooms_graph, monkeypatch):
-    """The warning names the cure, comes once a process, and results are the same."""
-    goal = rooms_graph.latents.z[900]
-    expected = metro.find_routes(rooms_graph, goal, held_out=2)
-    monkeypatch.delitem(sys.modules, "metro.kernels.search.buckets", raising=False)
-    monkeypatch.setitem(sys.modules, "numba", None)
-    kernels.has_numba.cache_clear()
-    try:
-        with warnings.catch_warnings(record=True) as caught:
-            warnings.simplefilter("always")
-            found = metro.find_routes(rooms_graph, goal, held_out=2)
-            (again,) = find_routes_many(rooms_graph, [goal], held_out=[2])
-    finally:
-        kernels.has_numba.cache_clear()
-    (warning,) = caught
-    assert issubclass(warning.category, RuntimeWarning)
-    assert "Numba cannot be imported" in str(warning.message)
-    assert str(warning.message).endswith("Cure: pip install numba")
-    for routes in (found, again):
-        np.testing.assert_array_equal(routes.cost_to_go, expected.cost_to_go)
-        np.testing.assert_array_equal(routes.successor, expected.successor)
-
-
 def test_reachable_skips_the_held_out_episode(rooms_graph):
     """Nothing leads into or through m*."""
     rows = rooms_graph.latents.rows_of(3)
-    reached = reachable_from(rooms_graph, np.array([0]), held_out=3)
+    reached = rooms_graph.reachable_from(np.array([0]), held_out=3)
     assert reached[0]
     assert not reached[rows].any()
 
@@ -298,7 +281,9 @@ def test_held_out_must_exist(rooms_graph, held_out):
     ("goal", "message"),
     [
         (np.zeros(23), "goal must have shape (24,), got (23,)."),
-        (np.zeros((1, 24)), "goal must have shape (24,), got (1, 24)."),
+        (np.zeros((1, 23)), "goal must have shape (24,), got (23,)."),
+        (np.zeros((1, 1, 24)), "goal must have shape (24,), got (1, 24)."),
+        (3.0, "goal must have shape (24,), got (1,)."),
         (np.full(24, np.nan), "goal has 24 NaN or infinite values (in float32) of 24."),
         (np.full(24, 1e39), "goal has 24 NaN or infinite values (in float32) of 24."),
         (np.zeros(24, dtype=bool), "goal must hold real numbers, got dtype bool."),

@@ -27,7 +27,7 @@ class Entries:
 
     @property
     def frames(self) -> NDArray[np.int64]:
-        """Those that may be entered."""
+        """The candidates that may be entered."""
         return self.candidates[self.admissible]
 
     @property
@@ -48,15 +48,21 @@ def find_entries(
     """
     if not observed:
         return []
-    out = np.full(len(observed), NO_EPISODE if held_out is None else held_out)
-    found = graph.index.nearest(np.stack(observed), graph.num_neighbours, out)
+    excluded = np.full(len(observed), NO_EPISODE if held_out is None else held_out)
+    found = graph.index.nearest(np.stack(observed), graph.num_neighbours, excluded)
     return [_admit(graph, *around) for around in zip(*found, strict=True)]
 
 
-def standing_on(frame: int) -> Entries:
+def entry_at(frame: int) -> Entries:
     """Return the entries of an observation that is a recorded frame: itself, free."""
     here = np.array([frame], dtype=np.int64)
     return Entries(here, np.zeros(1), np.ones(1, dtype=np.bool_))
+
+
+def no_entries() -> Entries:
+    """Return the entries of no observation."""
+    none = np.empty(0, dtype=np.int64)
+    return Entries(none, np.empty(0), np.empty(0, dtype=np.bool_))
 
 
 def _admit(graph: FrameGraph, frames: FrameIds, gaps: Gaps) -> Entries:

@@ -2,19 +2,28 @@
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from metro.core.cell_index import CellIndex
+from metro.core.checks import check_bridges
 from metro.core.latents import Latents
-from metro.core.neighbours import NeighbourTable, make_index
-from metro.core.pricing import PricingCurve
-from metro.kernels import has_numba
-from metro.types import Costs, FrameIds, NeighbourIndex, Offsets
+from metro.core.neighbours import (
+    DEFAULT_NEIGHBOURS,
+    NeighbourTable,
+    find_neighbours,
+    make_index,
+    require_num_neighbours,
+)
+from metro.core.pricing import DEFAULT_QUANTILE, PricingCurve, check_fit
+from metro.types import Costs, FrameIds, NeighbourIndex, Offsets, PartStore, Progress
 
 TEMPORAL_COST = 1.0
-"""Frames that riding an episode one step forward costs."""
+"""What one step forward along an episode costs, in frames."""
+
+DEFAULT_BUDGET = 8
+"""H of a graph that is built without naming one, in frames."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,6 +51,61 @@ class FrameGraph:
     bridge_offsets: Offsets
     bridge_frame: FrameIds
     bridge_cost: Costs
+
+    @classmethod
+    def from_latents(
+        cls,
+        latents: Latents,
+        waypoint_budget: int = DEFAULT_BUDGET,
+        *,
+        num_neighbours: int = DEFAULT_NEIGHBOURS,
+        quantile: float = DEFAULT_QUANTILE,
+        progress: Progress | None = None,
+        checkpoint: PartStore | None = None,
+    ) -> "FrameGraph":
+        """Return the graph of a corpus: its neighbours, its prices, its bridges.
+
+        Args:
+            latents: The corpus.
+            waypoint_budget: H, in frames; below the longest episode.
+            num_neighbours: k of the paper.
+            quantile: α of the paper, in [0, 1].
+            progress: Called with (done, total) frames whose neighbours are found.
+            checkpoint: See `find_neighbours`.
+        """
+        # The table may take hours: a wrong H or α must not be found out after it.
+        check_fit(latents, waypoint_budget, quantile)
+        require_num_neighbours(num_neighbours)
+        table = find_neighbours(
+            latents, num_neighbours, progress=progress, checkpoint=checkpoint
+        )
+        pricing = PricingCurve.fit(latents, waypoint_budget, quantile)
+        return build_graph(latents, table, pricing)
+
+    @classmethod
+    def from_corpus(
+        cls,
+        corpus: Any,
+        model: Any,
+        *,
+        waypoint_budget: int = DEFAULT_BUDGET,
+        cache: Any = None,
+        **options: Any,
+    ) -> "FrameGraph":
+        """Return the graph of recorded episodes as a world model sees them.
+
+        Args:
+            corpus: Recorded episodes, as `metro.open_corpus` returns them.
+            model: The world model that encodes them.
+            waypoint_budget: H, in frames.
+            cache: A ``.metro`` path that the graph is loaded from, or else saved to.
+            options: Further options of ``corpus.build_graph``.
+        """
+        # The corpus knows how to read and encode itself; the core knows only arrays.
+        graph: FrameGraph = corpus.build_graph(
+            model, waypoint_budget=waypoint_budget, cache=cache, **options
+        )
+        return graph
 
     def __repr__(self) -> str:
         return (
@@ -75,9 +139,33 @@ class FrameGraph:
     def index(self) -> NeighbourIndex:
         """Answers which frames are nearest to a goal or an observation."""
         kept = self.table.index
-        if kept is None or (isinstance(kept, CellIndex) and not has_numba()):
-            return make_index(self.latents)
-        return kept
+        return make_index(self.latents) if kept is None else kept
+
+    @cached_property
+    def in_edges(self) -> tuple[NDArray[Any], FrameIds, Costs]:
+        """The edges into every frame as the compiled search reads them, checked once.
+
+        Gates ``[N + 1]``, then the other ends and the costs of the bridges ``[2 B]``. A
+        gate is twice the offset of a frame's bridges, plus one if the frame before is
+        of the same episode.
+        """
+        # Kernels do not check bounds: damaged arrays would crash the process.
+        check_bridges(
+            self.bridge_offsets,
+            self.bridge_frame,
+            self.bridge_cost,
+            num_frames=self.num_frames,
+            waypoint_budget=self.waypoint_budget,
+        )
+        gates = 2 * self.bridge_offsets + 1
+        gates[self.latents.episode_offsets] -= 1
+        # One read gives both facts, and 32 bits fit twice as many gates into the cache.
+        kind = np.uint32 if gates[-1] < 2**32 else np.int64
+        return (
+            _packed(gates, kind),
+            _packed(self.bridge_frame, np.int32),
+            _packed(self.bridge_cost, np.float64),
+        )
 
     def bridges(self) -> tuple[NDArray[np.int64], NDArray[np.int64], Costs]:
         """Return (u, v, cost), each undirected bridge once, u < v, sorted."""
@@ -93,6 +181,32 @@ class FrameGraph:
         found = start + np.searchsorted(self.bridge_frame[start:stop], v)
         is_bridge = found < stop and self.bridge_frame[found] == v
         return float(self.bridge_cost[found]) if is_bridge else np.inf
+
+    def reachable_from(
+        self, frames: NDArray[np.int64], *, held_out: int | None = None
+    ) -> NDArray[np.bool_]:
+        """Return ``[N]`` whether a route leads from any of ``frames`` to each frame."""
+        held = slice(0) if held_out is None else self.latents.rows_of(held_out)
+        reached = np.zeros(self.num_frames, dtype=np.bool_)
+        reached[held] = True  # so that the search below never enters them
+        is_last = np.zeros(self.num_frames, dtype=np.bool_)
+        is_last[self.latents.episode_offsets[1:] - 1] = True
+        front = frames
+        while len(front):
+            reached[front] = True
+            following = front[~is_last[front]] + 1
+            front = np.unique(np.concatenate([following, self._bridged_to(front)]))
+            front = front[~reached[front]]
+        reached[held] = False
+        return reached
+
+    def _bridged_to(self, frames: NDArray[np.int64]) -> NDArray[np.int64]:
+        """Return the other ends of all bridges at ``frames``."""
+        starts = self.bridge_offsets[frames]
+        counts = self.bridge_offsets[frames + 1] - starts
+        within = np.arange(counts.sum()) - np.repeat(np.cumsum(counts) - counts, counts)
+        picked = np.repeat(starts, counts) + within
+        return np.asarray(self.bridge_frame[picked], dtype=np.int64)
 
 
 def build_graph(
@@ -116,6 +230,7 @@ def build_graph(
     kept &= table.frame >= 0
     rows, _ = np.nonzero(kept)
     others = table.frame[kept].astype(np.int64)
+    # One number per pair of frames, so that both directions of a bridge coincide.
     ends = np.minimum(rows, others) * latents.num_frames + np.maximum(rows, others)
     ends, first = np.unique(ends, return_index=True)
     low, high = np.divmod(ends, latents.num_frames)
@@ -123,6 +238,12 @@ def build_graph(
     return FrameGraph(
         latents, table, pricing, *_both_directions(low, high, cost, latents.num_frames)
     )
+
+
+def frozen(array: NDArray[Any]) -> NDArray[Any]:
+    """Return the array itself, read-only from now on."""
+    array.setflags(write=False)
+    return array
 
 
 def _both_directions(
@@ -134,6 +255,9 @@ def _both_directions(
     offsets = np.concatenate([[0], np.cumsum(counts, dtype=np.int64)])
     frame = v[order].astype(np.int32)
     both = np.concatenate([cost, cost])[order]
-    for array in (offsets, frame, both):
-        array.setflags(write=False)
-    return offsets, frame, both
+    return frozen(offsets), frozen(frame), frozen(both)
+
+
+def _packed(array: NDArray[Any], kind: type[np.generic]) -> NDArray[Any]:
+    """Return a read-only contiguous view, so that one compiled kernel serves all."""
+    return frozen(np.ascontiguousarray(array.astype(kind, copy=False)).view())

@@ -8,7 +8,6 @@ from numpy.typing import NDArray
 
 from metro.core.graph import FrameGraph
 from metro.core.saturation import Saturation, measure_saturation
-from metro.core.sweep import reachable_from
 
 _SOURCES = 256
 """Frames that the share of joined pairs is estimated from, in a larger graph."""
@@ -125,7 +124,7 @@ def _joined_pairs(
     for start in starts:
         part = int(strong_part_of[start])
         if part not in reached:
-            found = reachable_from(graph, np.array([start]))
+            found = graph.reachable_from(np.array([start]))
             reached[part] = int(found.sum()) - 1
     counts = [reached[int(strong_part_of[start])] for start in starts]
     return float(np.mean(counts) / (graph.num_frames - 1)), len(starts)

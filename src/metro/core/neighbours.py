@@ -10,7 +10,6 @@ from metro.core.cell_index import CellIndex
 from metro.core.gaps import gaps_of_pairs
 from metro.core.latents import Latents, is_integer
 from metro.errors import GraphError
-from metro.kernels import has_numba
 from metro.types import FrameIds, Gaps, NeighbourIndex, PartStore, Progress, Vector
 
 DEFAULT_NEIGHBOURS = 4
@@ -126,10 +125,9 @@ def make_index(
 ) -> "BruteForceIndex | CellIndex":
     """Return the index that suits a corpus: cells, or brute force for a small one.
 
-    Cells are compiled by Numba; without it, or where squares leave float32's range,
-    brute force answers the same, slower.
+    Where squares leave the range of float32, brute force gives the same answers.
     """
-    if latents.num_frames < SMALL or not _fits_float32(latents) or not has_numba():
+    if latents.num_frames < SMALL or not _fits_float32(latents):
         return BruteForceIndex(latents)
     return CellIndex(latents, workers=workers)
 

@@ -8,10 +8,9 @@ from typing import Any, Literal, Protocol
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from metro.core.entry import Entries, find_entries, standing_on
-from metro.core.gaps import squared_gaps
+from metro.core.entry import Entries, entry_at, find_entries
+from metro.core.gaps import gaps_between
 from metro.core.search import AT_GOAL, Routes, routes_to_frame
-from metro.core.sweep import reachable_from
 from metro.errors import GraphError
 from metro.types import Gaps, Vector
 
@@ -69,17 +68,39 @@ class MacroPlanner(Protocol):
         ...
 
 
+class RouteCache:
+    """The routes to one goal, searched further on demand.
+
+    It saves later calls the work of earlier ones and changes no answer: what a search
+    has settled is final, however far the search went. Threads may share it; at worst
+    two of them do the same work.
+
+    Args:
+        routes: The result of a search, which may have stopped early.
+    """
+
+    def __init__(self, routes: Routes) -> None:
+        self.routes = routes
+
+    def certain_of(self, entries: Entries) -> Routes:
+        """Return routes that are certain which of the entries is cheapest."""
+        routes = self.routes.until_certain(entries)
+        self.routes = routes
+        return routes
+
+
 class MetroPlanner:
     """Answers every observation with the sub-goal of Algorithm 1.
 
-    Holds no state between calls: wherever the micro planner lands, the next call
-    enters the graph there. One planner may be called from several threads.
+    Equal calls give equal answers, in any order and from several threads: wherever the
+    micro planner lands, the next call enters the graph there. All that calls leave
+    behind is a search that went further, in a `RouteCache`.
 
     Paper: Alg. 1, Sec. 5.3, Prop. 1.
 
     Args:
         routes: Cost-to-go and successors for the goal; a search that stopped early is
-            gone on with when an observation needs it.
+            resumed when an observation needs it.
         no_route: What to do when nothing reaches the goal. ``"nearest"``: the nearest
             to the goal of the k candidates, as Algorithm 1. ``"reachable"``: route to
             the reachable frame nearest to the goal, as the paper's prose.
@@ -90,8 +111,13 @@ class MetroPlanner:
             raise GraphError(
                 f'no_route must be "nearest" or "reachable", got {no_route!r}.'
             )
-        self.routes = routes
         self.no_route = no_route
+        self._cache = RouteCache(routes)
+
+    @property
+    def routes(self) -> Routes:
+        """The routes as far as they are searched by now."""
+        return self._cache.routes
 
     def __call__(self, observed: ArrayLike) -> SubGoal:
         """Return the sub-goal for one observation ``[D]``.
@@ -113,15 +139,11 @@ class MetroPlanner:
         None if no route leads on from there. Paper: Eq. 8.
         """
         frame = self.routes.graph.latents.require_frame("frame", frame)
-        return self._route_from(standing_on(frame))
-
-    def _route_from(self, entries: Entries) -> SubGoal | None:
-        """Return the sub-goal on the cheapest route; searches on if it must."""
-        self.routes = self.routes.until_certain(entries)
-        return _follow(self.routes, entries)
+        entries = entry_at(frame)
+        return _follow(self._cache.certain_of(entries), entries)
 
     def _decide(self, observed: Vector, entries: Entries) -> SubGoal:
-        sub_goal = self._route_from(entries)
+        sub_goal = _follow(self._cache.certain_of(entries), entries)
         if sub_goal is not None:
             return sub_goal
         if self.no_route == "reachable":
@@ -138,7 +160,7 @@ class MetroPlanner:
 
     def _towards_reachable(self, observed: Vector, entries: Entries) -> SubGoal:
         routes = self.routes
-        reached = reachable_from(routes.graph, entries.frames, held_out=routes.held_out)
+        reached = routes.graph.reachable_from(entries.frames, held_out=routes.held_out)
         nearest = self._nearer_to_goal(observed, np.flatnonzero(reached))
         if nearest is None:
             return self._goal_itself(observed)
@@ -161,13 +183,13 @@ class MetroPlanner:
 
     def _gaps_to_goal(self, rows: NDArray[Any]) -> Gaps:
         """Return the gaps of rows ``[N, D]`` to the goal, the nearest of several."""
-        gaps = np.stack([_gaps_to(goal, rows) for goal in self.routes.goals])
+        gaps = np.stack([gaps_between(rows, goal) for goal in self.routes.goals])
         nearest: Gaps = gaps.min(axis=0)
         return nearest
 
     def _goal_itself(self, observed: Vector) -> SubGoal:
         goals = self.routes.goals
-        nearest = int(np.argmin(_gaps_to(observed, np.stack(goals))))
+        nearest = int(np.argmin(gaps_between(np.stack(goals), observed)))
         return SubGoal(
             kind=SubGoalKind.GOAL_NO_ROUTE,
             frame=None,
@@ -249,7 +271,3 @@ def _walk(routes: Routes, entry: int, price: float) -> tuple[tuple[int, ...], fl
         path.append(following)
         spent += cost
     return tuple(path), spent
-
-
-def _gaps_to(goal: Vector, rows: NDArray[Any]) -> Gaps:
-    return np.sqrt(squared_gaps(rows, goal))

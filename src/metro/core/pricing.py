@@ -12,7 +12,6 @@ from numpy.typing import ArrayLike, NDArray
 from metro.core.gaps import LANES, gaps_between
 from metro.core.latents import Latents, is_integer
 from metro.errors import PricingError
-from metro.kernels import has_numba
 from metro.types import Costs, Gaps, Progress
 
 COMPILED_FROM = 20_000
@@ -114,7 +113,7 @@ def gaps_in_episodes(latents: Latents, separation: int) -> Gaps:
     """
     firsts = np.arange(latents.num_frames - separation)
     same = latents.episode_of(firsts) == latents.episode_of(firsts + separation)
-    if len(firsts) >= COMPILED_FROM and latents.dim % LANES == 0 and has_numba():
+    if len(firsts) >= COMPILED_FROM and latents.dim % LANES == 0:
         gaps = _compiled_gaps(latents, separation)
     else:
         gaps = gaps_between(latents.z[separation:], latents.z[: len(firsts)])

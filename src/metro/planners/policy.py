@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from metro.benchmark import benchmark_names, load_benchmark
 from metro.core.graph import FrameGraph
 from metro.core.planner import MetroPlanner, SubGoal
-from metro.core.search import find_routes_to_any
+from metro.core.search import find_routes
 from metro.errors import BenchmarkError
 from metro.models.action_stats import ActionStats, require_stats
 from metro.models.adapter import (
@@ -195,7 +195,7 @@ class MetroPolicy:
             latents = self._latents_of(goal)
             held_out = None if self._held_out is None else self._held_out[number]
             with self.seconds.of("search"):
-                routes = find_routes_to_any(self.graph, latents, held_out=held_out)
+                routes = find_routes(self.graph, latents, held_out=held_out)
             rider = _Rider(goal, MetroPlanner(routes))
             self._riders[number] = rider
         return rider

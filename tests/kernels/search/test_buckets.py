@@ -1,17 +1,14 @@
 """The compiled search equals its NumPy twin and the heap, bit for bit."""
 
-import gc
-import weakref
 from dataclasses import replace
 
 import numpy as np
 import oracles
 import pytest
 from corpora import random_case
-from graph_makers import assert_same, synthetic_graph
+from graph_makers import assert_same, in_numpy, synthetic_graph
 
 import metro
-from metro.core import sweep
 from metro.core.search import NO_ROUTE, find_routes, routes_to_frame
 from metro.errors import GraphError
 from metro.kernels.search import buckets
@@ -23,19 +20,7 @@ def cases(count):
             yield random_case(seed, lattice=lattice)
 
 
-@pytest.fixture
-def in_numpy(monkeypatch):
-    """Return a function that calls another with the NumPy search."""
-
-    def call(function, *args, **kwargs):
-        with monkeypatch.context() as patch:
-            patch.setattr(sweep, "_kernels", lambda: None)
-            return function(*args, **kwargs)
-
-    return call
-
-
-def test_equals_numpy_and_the_heap(in_numpy):
+def test_equals_numpy_and_the_heap():
     """On hundreds of corpora, lattices full of ties included."""
     for case in cases(200):
         found = case.routes
@@ -51,7 +36,7 @@ def test_equals_numpy_and_the_heap(in_numpy):
 
 @pytest.mark.parametrize("whole", [False, True])
 @pytest.mark.parametrize("budget", [1, 2, 8, 40])
-def test_equals_numpy_over_many_blocks(in_numpy, budget, whole):
+def test_equals_numpy_over_many_blocks(budget, whole):
     """Buckets of more than one block, whole prices (ties), short and long rings."""
     graph = synthetic_graph(30_000, budget=budget, whole=whole, seed=budget)
     for goal, held_out in ((0, None), (12_345, 7)):
@@ -61,7 +46,7 @@ def test_equals_numpy_over_many_blocks(in_numpy, budget, whole):
         assert_same(found, in_numpy(find_routes, *question, held_out=held_out))
 
 
-def test_stops_where_numpy_stops_and_goes_on(in_numpy):
+def test_stops_where_numpy_stops_and_goes_on():
     """Early stops leave the same frontier; completed, nothing differs."""
     stopped = 0
     for case in cases(100):
@@ -75,7 +60,7 @@ def test_stops_where_numpy_stops_and_goes_on(in_numpy):
     assert stopped > 20
 
 
-def test_frames_as_goals_equal(in_numpy):
+def test_frames_as_goals_equal():
     """routes_to_frame, also to a frame of the episode that is left out."""
     for case in cases(50):
         for frame in (0, case.latents.num_frames - 1):
@@ -84,7 +69,7 @@ def test_frames_as_goals_equal(in_numpy):
             assert found.cost_to_go[frame] == 0
 
 
-def test_no_seeds_and_no_bridges(in_numpy):
+def test_no_seeds_and_no_bridges():
     """Nothing to settle; nothing but rides."""
     latents = metro.Latents.from_episodes([np.arange(6.0)[:, None], [[50.0], [51.0]]])
     pricing = metro.PricingCurve.fit(latents, 2)
@@ -98,30 +83,20 @@ def test_no_seeds_and_no_bridges(in_numpy):
     assert near.cost_to_go.tolist() == [4, 3, 2, 1, *[np.inf] * 4]
 
 
-def test_wide_gates_give_the_same(in_numpy):
+def test_wide_gates_give_the_same():
     """Graphs of more than two billion bridges need 64 bits."""
     graph = synthetic_graph(2_000)
-    (gates, *bridges), ring = sweep._packed(graph)
+    gates, *bridges = graph.in_edges
     assert gates.dtype == np.uint32
     cost_to_go, successor = np.full(2_000, np.inf), np.full(2_000, NO_ROUTE, np.int32)
     cost_to_go[5], successor[5] = 0, -1
     wide = (gates.astype(np.int64), *bridges)
     asked = np.array([5]), np.array([], int), np.empty(0)
-    buckets.settle(wide, ring, *asked, cost_to_go, successor)
+    buckets.settle(wide, 16, *asked, cost_to_go, successor)
     routes = find_routes(graph, graph.latents.z[0])
     expected = in_numpy(routes_to_frame, routes, 5)
     np.testing.assert_array_equal(cost_to_go, expected.cost_to_go)
     np.testing.assert_array_equal(successor, expected.successor)
-
-
-def test_what_is_packed_does_not_keep_a_graph():
-    """The packed arrays go when the graph goes."""
-    graph = synthetic_graph(500)
-    assert sweep._packed(graph) is sweep._packed(graph)
-    gone = weakref.ref(graph)
-    del graph
-    gc.collect()
-    assert gone() is None
 
 
 @pytest.mark.parametrize(

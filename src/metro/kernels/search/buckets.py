@@ -13,6 +13,8 @@ from numba.core import cgutils
 from numba.extending import intrinsic
 from numba.np.arrayobj import make_array
 
+from metro.kernels.search import SLACK
+
 BLOCK_BITS = 10
 BLOCK = 1 << BLOCK_BITS
 """Frames in a block; a bucket is a chain of blocks, all from one pool."""
@@ -22,9 +24,6 @@ FAR, NEAR, NEXT = 16, 10, 4
 
 FREE, FRESH, USED = 0, 1, 2
 """Counters of a pool: last block given back, first never used, blocks in use."""
-
-SLACK = 1e-9
-"""See `metro.core.numpy_search.SLACK`."""
 
 u64 = np.uint64  # an unsigned index is not checked for counting from the end
 i64 = np.int64
@@ -52,6 +51,8 @@ def settle(edges, ring, frames, until, prices, cost_to_go, successor):
 
     Works on ``cost_to_go`` and ``successor`` in place. Nothing is below -inf: a frame
     that costs that much is never entered.
+
+    Decision: D11.
 
     Args:
         edges: (gates, bridge_frame, bridge_cost). A gate is twice the offset of a
@@ -144,7 +145,7 @@ def _relax_block(
 
 @njit(nogil=True)
 def _is_certain(until, prices, cost_to_go, number):
-    """Return what `metro.core.numpy_search.is_certain` returns without bounds."""
+    """Return what `metro.core.shortest_paths.is_certain` returns without bounds."""
     best, least = np.inf, np.inf
     for i in range(until.shape[0]):
         cost = cost_to_go[until[i]]

@@ -11,13 +11,13 @@ its turn comes. All share one pool of blocks, as in `metro.kernels.search.bucket
 import numpy as np
 from numba import njit
 
+from metro.kernels.search import SLACK
 from metro.kernels.search.buckets import (
     BLOCK,
     BLOCK_BITS,
     FAR,
     NEAR,
     NEXT,
-    SLACK,
     USED,
     give_back,
     i64,
@@ -41,7 +41,7 @@ def settle_narrow(edges, ring, frames, until, prices, bounds, cost_to_go, succes
         frames: Where the search starts.
         until: Frames; stop when it is certain which has the least price + J.
         prices: What is added to their J.
-        bounds: (costs, reach, share) of `metro.core.bounds.Bounds`.
+        bounds: (costs, reach, share) of `metro.core.shortest_paths.Bounds`.
         cost_to_go: ``[N]``.
         successor: ``[N]``.
     """
@@ -85,7 +85,7 @@ def settle_narrow(edges, ring, frames, until, prices, bounds, cost_to_go, succes
 
 @njit(nogil=True)
 def _bound(bounds, frame):
-    """Return what `metro.core.bounds.Bounds.of` returns, for one frame."""
+    """Return what `metro.core.shortest_paths.Bounds.of` returns, for one frame."""
     costs, reach, share = bounds
     short = 0.0
     for i in range(reach.shape[0]):
@@ -97,7 +97,7 @@ def _bound(bounds, frame):
 
 @njit(nogil=True)
 def _is_certain(until, prices, bounds, cost_to_go, number):
-    """Return what `metro.core.numpy_search.is_certain` returns."""
+    """Return what `metro.core.shortest_paths.is_certain` returns."""
     best, least = np.inf, np.inf
     for i in range(until.shape[0]):
         cost, lower = cost_to_go[until[i]], _bound(bounds, until[i])
