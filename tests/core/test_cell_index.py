@@ -4,17 +4,16 @@ import signal
 import subprocess
 import sys
 import time
-import warnings
 
 import numpy as np
 import pytest
 from table_makers import brute_table, corpora, latents_of, same
 
 import metro
-from metro import kernels
-from metro.core import cell_index, neighbours
+from metro.core import neighbours
 from metro.core.cell_index import CellIndex
 from metro.core.neighbours import NO_EPISODE, BruteForceIndex
+from metro.core.table_blocks import ByCells, ByProducts
 from metro.storage.parts import Parts
 
 LENGTH = 50
@@ -63,13 +62,13 @@ def test_more_neighbours_than_frames_of_other_episodes():
 def test_the_probe_notices_isotropic_noise(monkeypatch):
     """Where pruning does not pay, products do the rest, and the answer is the same."""
     taken = []
-    plain = CellIndex._product_blocks
+    plain = ByProducts.blocks
 
     def watched(self, *arguments):
         taken.append(True)
         return plain(self, *arguments)
 
-    monkeypatch.setattr(CellIndex, "_product_blocks", watched)
+    monkeypatch.setattr(ByProducts, "blocks", watched)
     rng = np.random.default_rng(3)
     latents = latents_of(rng.standard_normal((12000, 192)))
     table = metro.find_neighbours(latents)
@@ -109,30 +108,13 @@ def test_extreme_scales_go_to_brute_force(scale, monkeypatch):
     assert same((table.frame, table.gap), brute_table(latents, 4))
 
 
-def test_without_numba_brute_force_answers_with_one_warning(monkeypatch):
-    """The same answers, and the cure is named once."""
-    monkeypatch.setattr(neighbours, "SMALL", 1000)
-    monkeypatch.setitem(sys.modules, "numba", None)
-    kernels.has_numba.cache_clear()
-    latents = latents_of(corpora()["two rooms"])
-    try:
-        with pytest.warns(RuntimeWarning, match="pip install numba"):
-            table = metro.find_neighbours(latents)
-        with warnings.catch_warnings():
-            warnings.simplefilter("error")
-            metro.find_neighbours(latents)
-    finally:
-        kernels.has_numba.cache_clear()
-    assert isinstance(table.index, BruteForceIndex)
-
-
 def test_an_interrupted_table_goes_on(tmp_path, monkeypatch):
     """Finished rows are kept, not made again, and removed at the end."""
     monkeypatch.setattr(neighbours, "SMALL", 1000)
     latents = latents_of(corpora()["pushing"])
     expected = brute_table(latents, 4)
     calls = []
-    plain = CellIndex._scan
+    plain = ByCells.answer
 
     def failing(self, *arguments):
         calls.append(arguments)
@@ -140,7 +122,7 @@ def test_an_interrupted_table_goes_on(tmp_path, monkeypatch):
             raise KeyboardInterrupt
         return plain(self, *arguments)
 
-    monkeypatch.setattr(CellIndex, "_scan", failing)
+    monkeypatch.setattr(ByCells, "answer", failing)
     monkeypatch.setattr(CellIndex, "_pruning_pays", lambda *_: True)
     checkpoint = tmp_path / "partial"
     with pytest.raises(KeyboardInterrupt):
@@ -195,10 +177,3 @@ def test_a_killed_table_goes_on(tmp_path):
     assert done[0] > 0
     assert done[-1] == 40_000
     assert not checkpoint.exists()
-
-
-def test_measured_products_are_a_time():
-    """The yardstick of the probe is positive and grows with the corpus."""
-    small = CellIndex(latents_of(corpora()["pushing"]))
-    assert 0 < small._seconds_by_products() < 1
-    assert cell_index._PROBES > 1
