@@ -1,4 +1,4 @@
-"""Journeys: legs join up, and add up to the cost-to-go."""
+"""Paths: segments join up, and add up to the cost-to-go."""
 
 from itertools import pairwise
 
@@ -7,30 +7,38 @@ import pytest
 from corpora import random_case
 
 import metro
-from metro.core.itinerary import SegmentKind, plan_journey
+from metro.core.itinerary import SegmentKind, path_segments
 
 
 @pytest.mark.parametrize("seed", range(150))
-def test_legs_join_and_add_up(seed):
-    """From every frame, held out or not, the legs cost what the route costs."""
+def test_segments_join_and_add_up(seed):
+    """From every frame, held out or not, the segments cost what the route costs."""
     case = random_case(seed, lattice=seed % 2 == 0)
     routes = case.routes
     planner = metro.MetroPlanner(routes)
     for frame in range(case.latents.num_frames):
-        legs = plan_journey(routes, frame)
+        segments = path_segments(routes, frame)
         if int(case.latents.episode_of(frame)) == case.held_out:
             expected = planner(case.latents.z[frame]).cost_to_go
             kinds = (SegmentKind.ENTER,)
         else:
             expected = routes.cost_to_go[frame]
-            kinds = (SegmentKind.RIDE, SegmentKind.BRIDGE, SegmentKind.ARRIVE)
+            kinds = (SegmentKind.TEMPORAL, SegmentKind.BRIDGE, SegmentKind.ARRIVE)
         if np.isinf(expected):
-            assert legs == []
+            assert segments == []
             continue
-        assert legs[0].kind in kinds
-        assert legs[-1].kind is SegmentKind.ARRIVE
-        assert legs[-1].total == pytest.approx(expected)
-        for leg, following in pairwise(legs):
-            assert leg.stop == following.start
-            assert following.total == pytest.approx(leg.total + following.cost)
-            assert (leg.kind, following.kind) != (SegmentKind.RIDE, SegmentKind.RIDE)
+        assert segments[0].kind in kinds
+        assert segments[-1].kind is SegmentKind.ARRIVE
+        assert segments[-1].total == pytest.approx(expected)
+        for segment, following in pairwise(segments):
+            assert segment.stop == following.start
+            assert following.total == pytest.approx(segment.total + following.cost)
+            assert {segment.kind, following.kind} != {SegmentKind.TEMPORAL}
+
+
+def test_the_json_of_a_segment_keeps_its_words(rooms_graph):
+    """Scripts that read ``metro route --json`` find the same kinds as before."""
+    routes = metro.find_routes(rooms_graph, rooms_graph.latents.z[900])
+    kinds = {segment.to_json()["kind"] for segment in path_segments(routes, 5)}
+    assert kinds <= {"enter", "ride", "bridge", "arrive"}
+    assert {"ride", "arrive"} <= kinds

@@ -11,7 +11,7 @@ from metro.analysis.statistics import wilson
 from metro.benchmark import load_benchmark
 from metro.cli.terminal import print_inspection, print_journey, progress_bar, scoreboard
 from metro.core.inspect import inspect_graph
-from metro.core.itinerary import plan_journey
+from metro.core.itinerary import path_segments
 from metro.data.collect.record import record
 from metro.data.corpus import Corpus, open_corpus
 from metro.errors import BenchmarkError
@@ -167,7 +167,7 @@ def _show(
         context.frame_of(query.episode, s) for s in (query.start, query.goal)
     )
     budget = _PLANS[name].waypoint_budget
-    legs = plan_journey(context.routes_for(budget, query)[0], start)
+    legs = path_segments(context.routes_for(budget, query)[0], start)
     Console().print(
         f"\nOne of them, from frame {start} to frame {goal}, episode {query.episode} "
         f"held out:"

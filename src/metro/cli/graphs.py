@@ -114,7 +114,7 @@ def route(
     """
     from metro import find_routes
     from metro.cli.terminal import print_journey
-    from metro.core.itinerary import plan_journey
+    from metro.core.itinerary import path_segments
     from metro.storage.artefacts import load_graph
 
     if (storyboard is None) != (corpus is None):
@@ -128,7 +128,7 @@ def route(
     start = latents.require_frame("--from", start)
     goal = latents.require_frame("--to", goal)
     routes = find_routes(network, latents.z[goal], held_out=held_out)
-    legs = plan_journey(routes, start)
+    legs = path_segments(routes, start)
     if storyboard is not None and corpus is not None:
         ends = (start, goal)
         write_storyboard(latents, legs, ends, corpus, storyboard, every=every)

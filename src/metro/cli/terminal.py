@@ -195,7 +195,7 @@ def print_journey(
     for column in table.columns[2:]:
         column.justify = "right"
     for leg in legs:
-        gap = "" if leg.kind is SegmentKind.RIDE else f"{leg.gap:.3f}"
+        gap = "" if leg.kind is SegmentKind.TEMPORAL else f"{leg.gap:.3f}"
         sentence = _sentence(latents, leg)
         table.add_row(
             leg.kind.value, sentence, gap, f"{leg.cost:.2f}", f"{leg.total:.2f}"
@@ -283,7 +283,11 @@ def _place(latents: Latents, frame: int) -> str:
 
 
 def _sentence(latents: Latents, leg: Segment) -> str:
-    if leg.kind is SegmentKind.RIDE and leg.start is not None and leg.stop is not None:
+    if (
+        leg.kind is SegmentKind.TEMPORAL
+        and leg.start is not None
+        and leg.stop is not None
+    ):
         first, last = latents.step_of(leg.start), latents.step_of(leg.stop)
         return f"episode {leg.episode}, steps {first} to {last}: {leg.steps} frames"
     if leg.kind is SegmentKind.ARRIVE:

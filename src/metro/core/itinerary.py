@@ -1,4 +1,4 @@
-"""A route told like a journey: episodes ridden, bridges crossed, frames paid."""
+"""A route as a list of segments: steps along episodes, bridges, and what each costs."""
 
 from dataclasses import asdict, dataclass, replace
 from enum import Enum
@@ -14,12 +14,12 @@ from metro.types import Vector
 
 
 class SegmentKind(Enum):
-    """What a leg of a journey is."""
+    """What a segment of a path is."""
 
     ENTER = "enter"
     """From an observation outside the graph to a recorded frame."""
-    RIDE = "ride"
-    """Forward along one episode."""
+    TEMPORAL = "ride"
+    """Forward along one episode. The value is what ``--json`` has always printed."""
     BRIDGE = "bridge"
     """To a look-alike frame of another episode."""
     ARRIVE = "arrive"
@@ -28,17 +28,17 @@ class SegmentKind(Enum):
 
 @dataclass(frozen=True)
 class Segment:
-    """One leg of a journey.
+    """One segment of a path.
 
     Attributes:
         kind: What it is.
         episode: Episode of the frame where it ends.
         start: Frame where it starts; None: the observation.
         stop: Frame where it ends; None: the goal.
-        steps: Frames ridden; 0 unless it is a ride.
-        gap: Latent gap that is jumped; 0 for a ride.
+        steps: Number of frames along the episode; 0 unless it is temporal.
+        gap: Latent distance between its two ends; 0 if it is temporal.
         cost: Price in frames.
-        total: Frames paid so far, this leg included.
+        total: Price of the path up to the end of this segment, in frames.
     """
 
     kind: SegmentKind
@@ -51,57 +51,63 @@ class Segment:
     total: float = 0.0
 
     def to_json(self) -> dict[str, Any]:
-        """Return the leg as plain JSON values."""
+        """Return the segment as plain JSON values."""
         return {**asdict(self), "kind": self.kind.value}
 
 
-def plan_journey(routes: Routes, start: int) -> list[Segment]:
-    """Return the legs from a recorded frame to the goal; empty if there is no route.
+def path_segments(routes: Routes, start: int) -> list[Segment]:
+    """Return the segments from a recorded frame to the goal; empty without a route.
 
-    A frame of the held-out episode is no vertex: from there the graph is entered as
-    from an observation.
+    A frame of the held-out episode is no vertex: from there the path enters the graph
+    as an observation does.
     """
     routes = routes.complete()
     latents = routes.graph.latents
     start = latents.require_frame("start", start)
-    legs: list[Segment] = []
-    boarded: int | None = start
+    segments: list[Segment] = []
+    entered: int | None = start
     if int(latents.episode_of(start)) == routes.held_out:
-        entered = MetroPlanner(routes)(latents.z[start])
-        boarded = entered.entry if entered.cost_to_go < np.inf else None
-        if boarded is not None:
-            legs = [_jump(routes, SegmentKind.ENTER, latents.z[start], None, boarded)]
-    path = [] if boarded is None else routes.route(boarded)
+        sub_goal = MetroPlanner(routes)(latents.z[start])
+        entered = sub_goal.entry if sub_goal.cost_to_go < np.inf else None
+        if entered is not None:
+            segments = [
+                _jump(routes, SegmentKind.ENTER, latents.z[start], None, entered)
+            ]
+    path = [] if entered is None else routes.route(entered)
     if not path:
         return []
-    legs += _rides_and_bridges(routes, path)
-    legs.append(
-        _jump(routes, SegmentKind.ARRIVE, routes.goal_after(path[-1]), path[-1], None)
-    )
-    totals = np.cumsum([leg.cost for leg in legs]).tolist()
-    return [replace(leg, total=total) for leg, total in zip(legs, totals, strict=True)]
+    goal = routes.goal_after(path[-1])
+    segments += _between_frames(routes, path)
+    segments.append(_jump(routes, SegmentKind.ARRIVE, goal, path[-1], None))
+    totals = np.cumsum([segment.cost for segment in segments]).tolist()
+    return [
+        replace(segment, total=total)
+        for segment, total in zip(segments, totals, strict=True)
+    ]
 
 
-def _rides_and_bridges(routes: Routes, path: list[int]) -> list[Segment]:
+def _between_frames(routes: Routes, path: list[int]) -> list[Segment]:
+    """Return the temporal segments and bridges of a path of recorded frames."""
     latents = routes.graph.latents
     episodes = latents.episode_of(path)
-    legs, boarded = [], path[0]
+    segments, entered = [], path[0]
     for u, v, changes in zip(path, path[1:], np.diff(episodes) != 0, strict=False):
         if not changes:
             continue
-        legs += [_ride(routes, boarded, u)] if u > boarded else []
-        legs.append(_jump(routes, SegmentKind.BRIDGE, latents.z[u], u, v))
-        boarded = v
-    legs += [_ride(routes, boarded, path[-1])] if path[-1] > boarded else []
-    return legs
+        segments += _temporal(routes, entered, u)
+        segments.append(_jump(routes, SegmentKind.BRIDGE, latents.z[u], u, v))
+        entered = v
+    return segments + _temporal(routes, entered, path[-1])
 
 
-def _ride(routes: Routes, start: int, stop: int) -> Segment:
+def _temporal(routes: Routes, start: int, stop: int) -> list[Segment]:
+    """Return the segment along an episode; none if it starts where it ends."""
+    if start == stop:
+        return []
     episode = int(routes.graph.latents.episode_of(stop))
     steps = stop - start
-    return Segment(
-        SegmentKind.RIDE, episode, start, stop, steps, 0.0, steps * TEMPORAL_COST
-    )
+    cost = steps * TEMPORAL_COST
+    return [Segment(SegmentKind.TEMPORAL, episode, start, stop, steps, 0.0, cost)]
 
 
 def _jump(
@@ -111,7 +117,7 @@ def _jump(
     start: int | None,
     stop: int | None,
 ) -> Segment:
-    """Return a leg over the gap between ``latent`` and its recorded end."""
+    """Return the segment between ``latent`` and its recorded end."""
     latents = routes.graph.latents
     recorded = latents.z[start if stop is None else stop]
     gap = float(gaps_between(recorded[None], latent)[0])

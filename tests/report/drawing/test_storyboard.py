@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 import metro
 from metro.cli import app
-from metro.core.itinerary import SegmentKind, plan_journey
+from metro.core.itinerary import SegmentKind, path_segments
 from metro.data.corpus import open_corpus
 from metro.errors import CorpusError, GraphError, StorageError
 from metro.report.drawing.keyframes import choose_shots, require_recording
@@ -36,7 +36,7 @@ def recording(tmp_path_factory, rooms):
 @pytest.fixture(scope="module")
 def legs(rooms_graph, rooms):
     """The route of all tests; it has rides and bridges."""
-    return plan_journey(metro.find_routes(rooms_graph, rooms.z[GOAL]), START)
+    return path_segments(metro.find_routes(rooms_graph, rooms.z[GOAL]), START)
 
 
 def run(saved, *words):
@@ -64,7 +64,7 @@ def test_shots_tell_the_journey(rooms, legs):
     for one, after in pairwise(shots):
         assert after.paid == pytest.approx(one.paid + after.price)
         assert after.paid + after.to_go == pytest.approx(legs[-1].total)
-        if after.joint is SegmentKind.RIDE:
+        if after.joint is SegmentKind.TEMPORAL:
             assert 1 <= after.frame - one.frame <= 3
             assert after.price == pytest.approx(after.frame - one.frame)
             assert after.episode == one.episode
@@ -97,7 +97,7 @@ def test_a_film_shows_every_frame(tmp_path, saved, recording, legs):
     path = tmp_path / "route.gif"
     done = run(saved, "--storyboard", path, "--corpus", recording)
     assert done.exit_code == 0, done.output
-    jumps = sum(leg.kind is not SegmentKind.RIDE for leg in legs)
+    jumps = sum(leg.kind is not SegmentKind.TEMPORAL for leg in legs)
     with Image.open(path) as film:
         assert film.n_frames == 1 + sum(leg.steps for leg in legs) + jumps
 

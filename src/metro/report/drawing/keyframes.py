@@ -41,7 +41,7 @@ def choose_shots(
 
     Args:
         latents: Of the graph.
-        legs: Of `plan_journey`.
+        legs: Of `path_segments`.
         ends: The frames that were asked for: start and goal.
         every: Frames between two shots of one ride; its last frame is always shown.
 
@@ -75,7 +75,7 @@ def _stops(
     """Yield frames where shots are taken, frames paid there, and the leg."""
     for leg in legs:
         before = leg.total - leg.cost
-        if leg.kind is SegmentKind.RIDE and leg.start is not None:
+        if leg.kind is SegmentKind.TEMPORAL and leg.start is not None:
             pace = leg.cost / leg.steps
             for steps in range(every, leg.steps, every):
                 yield leg.start + steps, before + steps * pace, leg.kind

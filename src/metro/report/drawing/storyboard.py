@@ -80,7 +80,7 @@ def write_storyboard(
 
     Args:
         latents: Of the graph.
-        legs: Of `plan_journey`.
+        legs: Of `path_segments`.
         ends: The frames that were asked for: start and goal.
         recording: What the latents are of.
         path: Ends in .png or .gif; what is there is replaced.
@@ -171,7 +171,7 @@ def _joint(pen: Canvas, place: tuple[int, int], after: Keyframe, colour: str) ->
     left, middle = place
     start, stop = left + 8, left + _JOINT - 8
     centre = left + _JOINT // 2
-    if after.joint is SegmentKind.RIDE:
+    if after.joint is SegmentKind.TEMPORAL:
         pen.arrow((start, middle), stop, colour)
         pen.write((centre, middle - 22), f"+{after.price:.0f}", 13, anchor="ma")
         pen.write(
@@ -262,7 +262,7 @@ def _line(
     for after in board.shots[1:]:
         start, stop = (_MARGIN + scale * paid for paid in
                        (after.paid - after.price, after.paid))  # fmt: skip
-        is_ride = after.joint is SegmentKind.RIDE
+        is_ride = after.joint is SegmentKind.TEMPORAL
         colour = board.colours[after.episode] if is_ride else Colours.BLACK
         pen.box((int(start), top), (max(int(stop) - int(start) + 1, 2), 6), colour)
     pen.ring((int(_MARGIN + scale * now.paid), top + 3))

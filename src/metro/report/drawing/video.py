@@ -91,7 +91,7 @@ def _draw_route(axes: Any, places: NDArray[Any], legs: Sequence[Segment]) -> Non
     for leg in legs:
         if leg.start is None or leg.stop is None:
             continue
-        if leg.kind is SegmentKind.RIDE and leg.episode is not None:
+        if leg.kind is SegmentKind.TEMPORAL and leg.episode is not None:
             colour = colours.setdefault(leg.episode, f"C{len(colours) % 10}")
             ridden = places[leg.start : leg.stop + 1]
             axes.plot(*ridden.T, "-", color=colour, lw=2.4)
@@ -104,7 +104,7 @@ def _route_title(legs: Sequence[Segment]) -> str:
     if not legs:
         return "No route"
     bridges = sum(leg.kind is SegmentKind.BRIDGE for leg in legs)
-    episodes = {leg.episode for leg in legs if leg.kind is SegmentKind.RIDE}
+    episodes = {leg.episode for leg in legs if leg.kind is SegmentKind.TEMPORAL}
     return (
         f"The route: {legs[-1].total:.0f} frames, {len(episodes)} recorded episodes, "
         f"{bridges} bridges"
