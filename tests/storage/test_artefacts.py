@@ -239,7 +239,7 @@ def test_newer_is_not_damaged(saved):
 
 
 def test_the_checksum_is_what_the_page_says(saved):
-    """docs/graph-format.md gives the formula."""
+    """docs/formats.md gives the formula."""
     body = json.loads((saved / "manifest.json").read_text())
     checksum = body.pop("checksum")
     plain = json.dumps(body, sort_keys=True)

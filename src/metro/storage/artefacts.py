@@ -1,7 +1,7 @@
 """Artefacts on disk: a directory of ``.npy`` arrays and a ``manifest.json``.
 
 Written whole or not at all, opened by memory map, never pickled. The layout is
-described in ``docs/graph-format.md``.
+described in ``docs/formats.md``.
 """
 
 from collections.abc import Callable, Iterable, Mapping
