@@ -1,1 +1,4 @@
-"""Corpora: recorded episodes, how they are read, encoded and collected."""
+"""Corpora: recorded episodes, how they are read, encoded and collected.
+
+Decision: D34.
+"""
