@@ -28,6 +28,8 @@ docs: $(VENV)/ready
 	$(BIN)/python tools/performance.py
 	$(BIN)/python tools/results.py
 	$(BIN)/python tools/cards.py
+	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build -q --strict
+	@echo "open build/site/index.html"
 
 # For tests/report/test_html.py, which is left out without it. Never fails: the other tests
 # do not need it.

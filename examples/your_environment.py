@@ -25,7 +25,7 @@ class TwoRooms:
 
 
 rng, pixels, actions = np.random.default_rng(0), [], []
-for episode in range(40):
+for _ in range(40):
     here, there = rng.permutation([rng.uniform(5, 13), rng.uniform(19, 27)])
     env = TwoRooms((here, rng.uniform(5, 28)))
     route = [(here, 7), (there, 7), (there, rng.uniform(5, 28))]
@@ -45,8 +45,8 @@ model = dots.DotModel(metro.ActionStats.of(corpus.column("action")))
 graph = metro.FrameGraph.from_corpus(corpus, model, waypoint_budget=6)
 policy, goal = metro.MetroPolicy(graph, model), np.array([24.0, 24.0])
 env, goal_image = TwoRooms((8.0, 24.0)), dots.draw(goal[None])[0]
-for step in range(150):
-    if np.linalg.norm(env.place - goal) < 2:
-        break
+steps = 0
+while np.linalg.norm(env.place - goal) > 2 and steps < 150:
     env.step(policy.act(env.render(), goal_image))
-print(f"at {env.place.round(1)} after {step} steps; the goal is {goal}")
+    steps += 1
+print(f"at {env.place.round(1)} after {steps} steps; the goal is {goal}")

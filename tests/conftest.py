@@ -14,7 +14,7 @@ from perf.synthetic import make_latents
 MISSING = missing_modules()
 
 # Rooms whose tests need environments and torch.
-_HEAVY = ("cli", "data", "envs", "evaluation", "models", "planners", "studies")
+_HEAVY = ("cli", "data", "docs", "envs", "evaluation", "models", "planners", "studies")
 collect_ignore = [*_HEAVY, "report/drawing"] if MISSING else []
 
 if not MISSING:

@@ -14,7 +14,6 @@ from metro import (
     build_graph,
     find_neighbours,
     find_routes,
-    save,
 )
 from metro.benchmark import evaluation_calls, load_benchmark
 from metro.compat import import_swm
@@ -109,19 +108,6 @@ def test_solvers_of_swm_plug_in(graph, model, corpus, tworoom, name):
         make_solver=lambda cost: made(cost, num_samples=100, n_steps=5),
     )
     assert run_world(lambda w: w.set_policy(policy), corpus, tworoom).sum() >= 2
-
-
-def test_the_lines_in_the_readme(graph, corpus, tworoom, tmp_path, monkeypatch):
-    """An existing script with its policy replaced, as the README shows it."""
-    readme = (Path(__file__).parents[2] / "README.md").read_text()
-    _, lines = re.findall(r"```python\n(.*?)```", readme, re.S)
-    save(graph, tmp_path / "tworoom.metro")
-    monkeypatch.chdir(tmp_path)
-
-    def set_policy(world):
-        exec(lines, {"world": world, "episodes_idx": EPISODES})
-
-    assert run_world(set_policy, corpus, tworoom).all()
 
 
 @pytest.fixture
