@@ -30,11 +30,13 @@ if TYPE_CHECKING:
     from metro.data.encode import encode_corpus
     from metro.envs import open_env
     from metro.evaluation.queries import load_queries
+    from metro.models.action_stats import ActionStats
     from metro.models.loading import load_model
     from metro.planners.cem import CEM, CEMSettings
     from metro.planners.policy import MetroPolicy
 
 _LAZY = {
+    "ActionStats": "metro.models.action_stats",
     "CEM": "metro.planners.cem",
     "CEMSettings": "metro.planners.cem",
     "Corpus": "metro.data.corpus",
@@ -48,6 +50,7 @@ _LAZY = {
 """Public names that load torch or an environment, and the module each is in."""
 
 __all__ = [
+    "ActionStats",
     "CEM",
     "CEMSettings",
     "Corpus",
