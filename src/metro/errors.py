@@ -18,6 +18,11 @@ the algorithm (no route, outside the radius) are values of ``SubGoal.kind`` inst
 """
 
 
+def short(digest: object) -> str:
+    """Return the start of a digest, as messages show it."""
+    return str(digest)[:12]
+
+
 class MetroError(Exception):
     """Any error metro raises on purpose; the command line prints it in one line."""
 

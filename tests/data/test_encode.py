@@ -14,7 +14,7 @@ from metro.data.corpus import open_corpus
 from metro.data.encode import encode_corpus
 from metro.errors import CorpusError, StorageError
 from metro.models.devices import choose_device, encoder_flops, measure_peak
-from metro.storage import latent_parts
+from metro.storage import parts as stored_parts
 
 
 @pytest.fixture
@@ -145,14 +145,14 @@ def test_parts_of_another_model_are_thrown_away(corpus, model, tmp_path):
 
 def test_parts_are_written_every_few_seconds(corpus, model, tmp_path, monkeypatch):
     """A kill loses little: parts are on disk before the end."""
-    monkeypatch.setattr(latent_parts, "_EVERY_SECONDS", 0.0)
+    monkeypatch.setattr(stored_parts, "_EVERY_SECONDS", 0.0)
     counts = []
     parts = tmp_path / "dots.latents.parts"
     encode_corpus(
         corpus,
         model,
         tmp_path / "dots.latents",
-        progress=lambda *_: counts.append(len(list(parts.glob("part-*.npy")))),
+        progress=lambda *_: counts.append(len(list(parts.glob("part-*.npz")))),
     )
     assert counts == list(range(1, 13))
 

@@ -1,5 +1,6 @@
 """Encode all frames of a corpus with a model; latents on disk, resumable."""
 
+import json
 import time
 from collections import deque
 from collections.abc import Callable, Iterator
@@ -24,7 +25,7 @@ from metro.models.devices import choose_device, encoder_flops, measure_peak
 from metro.models.frozen import FrozenModel
 from metro.storage.artefacts import save
 from metro.storage.atomic import require_writable
-from metro.storage.latent_parts import LatentParts
+from metro.storage.parts import Parts
 from metro.types import LatentArray, Progress
 
 Done = TypeVar("Done")
@@ -78,13 +79,15 @@ def encode_corpus(
     require_fitting(corpus, model)
     chosen = _move(model, device)
     made_from = provenance(corpus, model)
-    key = {part: str(made_from[part]["digest"]) for part in ("model", "corpus")}
-    parts = LatentParts(Path(f"{path}.parts"), key)
-    started, before = time.monotonic(), parts.num_rows
-    _encode_rest(corpus, model, parts, progress)
+    key = [made_from[part]["digest"] for part in ("model", "corpus")]
+    parts = Parts(f"{path}.parts", json.dumps(key))
+    encoded = [part["z"] for part in parts.finished()]
+    before = sum(map(len, encoded))
+    started = time.monotonic()
+    encoded += _encode_rest(corpus, model, before, parts, progress)
     seconds = time.monotonic() - started
     offsets = offsets_from_lengths(corpus.lengths)
-    latents = Latents(parts.rows(), offsets, made_from)
+    latents = Latents(np.concatenate(encoded), offsets, made_from)
     save(latents, path, force=force)
     parts.remove()
     speed = (corpus.num_frames - before) / max(seconds, 1e-9)
@@ -128,16 +131,24 @@ def _share_of_peak(model: Encoder, frames_per_second: float) -> float | None:
 
 
 def _encode_rest(
-    corpus: Corpus, model: Encoder, parts: LatentParts, progress: Progress | None
-) -> None:
-    """Encode from the first episode that is not done, others being under way."""
-    first = int(np.searchsorted(corpus.offsets, parts.num_rows))
+    corpus: Corpus,
+    model: Encoder,
+    done: int,
+    parts: Parts,
+    progress: Progress | None,
+) -> list[LatentArray]:
+    """Return the latents of the episodes after the first ``done`` frames."""
+    first = int(np.searchsorted(corpus.offsets, done))
     episodes = range(first, corpus.num_episodes)
+    encoded = []
     with parts:
         for z in _latents(corpus, model, episodes):
-            parts.add(z)
+            parts.add({"z": z})
+            encoded.append(z)
+            done += len(z)
             if progress is not None:
-                progress(parts.num_rows, corpus.num_frames)
+                progress(done, corpus.num_frames)
+    return encoded
 
 
 def _latents(corpus: Corpus, model: Encoder, episodes: range) -> Iterator[LatentArray]:

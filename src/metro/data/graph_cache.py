@@ -13,6 +13,7 @@ from metro.data.corpus import Corpus
 from metro.data.encode import encode_corpus, encode_in_memory
 from metro.data.provenance import Encoder, model_digest
 from metro.storage.artefacts import load, save
+from metro.storage.made_from import Provenance
 from metro.storage.parts import Parts
 from metro.types import ProgressBar
 
@@ -70,9 +71,8 @@ def _load_if_owned(path: Path | None, owner: dict[str, str]) -> Any:
     if path is None or not path.exists():
         return None
     found = load(path)
-    made = (found.latents if isinstance(found, FrameGraph) else found).provenance
-    digests = {part: made.get(part, {}).get("digest") for part in owner}
-    return found if digests == owner else None
+    made = Provenance.of(found.latents if isinstance(found, FrameGraph) else found)
+    return found if made.is_of(**owner) else None
 
 
 def _encode(

@@ -22,7 +22,7 @@ from metro.errors import BenchmarkError
 from metro.evaluation.queries import Query, QuerySet
 from metro.evaluation.records import Setting
 from metro.models.action_stats import ActionStats, stats_for
-from metro.models.adapter import PlannableModel, is_other_model, require_frozen
+from metro.models.adapter import PlannableModel, known_digest, require_frozen
 from metro.models.allocator import keep_freed_memory
 from metro.models.devices import choose_device
 from metro.models.frozen import FrozenModel
@@ -41,6 +41,7 @@ from metro.planners.method_names import (
     MODEL_METHODS,
 )
 from metro.storage.artefacts import load_graph
+from metro.storage.made_from import Provenance
 from metro.types import Env, Vector
 
 
@@ -149,21 +150,11 @@ class EvalContext:
             raise BenchmarkError(
                 f"method {setting.method} needs a graph: metro build LATENTS."
             )
-        made = self.graph.latents.provenance
-        model = made.get("model", {}).get("digest")
-        if is_other_model(self.model, model, expected=self.encoder_digest):
-            raise BenchmarkError(
-                f"The graph's latents are of model {str(model)[:12]}, not of "
-                f"{self.model.name} ({str(self.model.digest)[:12]}). Encode and build "
-                f"again."
-            )
-        corpus = made.get("corpus", {}).get("digest")
-        if corpus != self.corpus.digest:
-            raise BenchmarkError(
-                f"The graph is of corpus {str(corpus)[:12]}, the queries are of "
-                f"{self.corpus.name} ({self.corpus.digest[:12]}): their episodes could "
-                f"not be held out. Encode and build again."
-            )
+        # A graph of another corpus could not hold out the episodes of the queries.
+        Provenance.of(self.graph.latents).require(
+            model=self.encoder_digest or known_digest(self.model),
+            corpus=self.corpus.digest,
+        )
         check_fit(self.graph.latents, setting.waypoint_budget)
 
     def graph_for(self, waypoint_budget: int) -> FrameGraph:

@@ -22,6 +22,7 @@ from metro.planners.method_names import (
     METHODS,
     OPTIONS,
 )
+from metro.storage.atomic import write_atomically
 
 Record = dict[str, Any]
 """One row: a JSON object."""
@@ -247,7 +248,7 @@ def pack_records(path: Path) -> Path:
     rows = read_records(path)
     if not rows:
         raise BenchmarkError(f"{path} has no rows to pack.")
-    packed.write_bytes(pack(rows))
+    write_atomically(packed, pack(rows))
     path.unlink()
     return packed
 

@@ -142,30 +142,19 @@ def import_model(source: str) -> FrozenModel | PlannableModel:
     return as_world_model(make())
 
 
-def is_other_model(
-    model: FrozenModel | PlannableModel,
-    recorded: str | None,
-    *,
-    expected: str | None = None,
-) -> bool:
-    """Return whether latents of digest ``recorded`` are not those of ``model``.
+def known_digest(model: FrozenModel | PlannableModel) -> str | None:
+    """Return the digest of a model; warn if it has none.
 
-    A model without digest cannot be told from others: it is taken for the right one,
-    with a warning.
-
-    Args:
-        model: The model that plans.
-        recorded: The digest in the latents' provenance.
-        expected: The digest to find there; None: that of ``model``.
+    A model without digest cannot be told from others, so that latents of another one
+    are not noticed.
     """
-    wanted = expected or model.digest
-    if wanted is None:
+    if model.digest is None:
         warnings.warn(
             f"{model.name} has no digest, so that nobody can check that the latents "
             f"are its own. Give it a digest: a text that changes with the weights.",
             stacklevel=3,
         )
-    return wanted is not None and recorded != wanted
+    return model.digest
 
 
 def _as_numpy(array: Any) -> np.ndarray[Any, Any]:

@@ -1,6 +1,5 @@
 """Unfinished training on disk, beside the file it will become."""
 
-import os
 from dataclasses import dataclass, fields
 from pathlib import Path
 from pickle import UnpicklingError
@@ -9,6 +8,7 @@ from typing import Any
 import torch
 
 from metro.errors import ModelError
+from metro.storage.atomic import write_atomically
 
 _DAMAGE = (RuntimeError, TypeError, EOFError, OSError, KeyError, UnpicklingError)
 """What torch raises at a damaged file."""
@@ -49,10 +49,7 @@ def store(path: Path, checkpoint: Checkpoint) -> None:
     contents = {
         item.name: getattr(checkpoint, item.name) for item in fields(checkpoint)
     }
-    unfinished = Path(f"{path}.checkpoint.unfinished")
-    path.parent.mkdir(parents=True, exist_ok=True)
-    torch.save(contents, unfinished)
-    os.replace(unfinished, checkpoint_path(path))
+    write_atomically(checkpoint_path(path), lambda place: torch.save(contents, place))
 
 
 def resume(path: Path, key: str) -> Checkpoint | None:

@@ -1,7 +1,6 @@
 """Footage from a corpus: pixels decoded once to disk, states named per benchmark."""
 
 import json
-import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -11,6 +10,7 @@ from numpy.typing import NDArray
 
 from metro.errors import StorageError
 from metro.models.sequences import TrajectoryDataset
+from metro.storage.atomic import write_atomically
 from metro.types import CorpusLike, Progress
 
 States = tuple[NDArray[np.float32], tuple[str, ...]]
@@ -55,7 +55,7 @@ def cache_pixels(
     key = {"digest": corpus.digest, "frames": corpus.num_frames}
     if not place.exists() or not note.exists() or _read_note(note) != key:
         try:
-            _decode(corpus, place, progress)
+            write_atomically(place, lambda new: _decode(corpus, new, progress))
             note.write_text(json.dumps(key))
         except OSError as error:
             raise StorageError(
@@ -66,10 +66,9 @@ def cache_pixels(
 
 
 def _decode(corpus: CorpusLike, place: Path, progress: Progress | None) -> None:
-    unfinished = Path(f"{place}.unfinished")
     size = corpus.image_size
     frames = np.lib.format.open_memmap(
-        unfinished, mode="w+", dtype=np.uint8, shape=(corpus.num_frames, size, size, 3)
+        place, mode="w+", dtype=np.uint8, shape=(corpus.num_frames, size, size, 3)
     )
     for episode in range(corpus.num_episodes):
         first = corpus.offsets[episode]
@@ -77,7 +76,6 @@ def _decode(corpus: CorpusLike, place: Path, progress: Progress | None) -> None:
         if progress is not None:
             progress(episode + 1, corpus.num_episodes)
     frames.flush()
-    os.replace(unfinished, place)
 
 
 def _read_note(note: Path) -> Any:

@@ -1,7 +1,6 @@
 """Training that can be interrupted: steps, a log beside the file, checkpoints."""
 
 import json
-import os
 import time
 from abc import ABC, abstractmethod
 from collections.abc import Generator, Iterator, Mapping
@@ -13,6 +12,7 @@ import torch
 
 from metro.models.checkpoints import Checkpoint, resume, store
 from metro.models.interrupts import interrupts_deferred
+from metro.storage.atomic import write_atomically
 from metro.types import Progress
 
 CHECKPOINT_SECONDS = 120.0
@@ -105,10 +105,8 @@ class ResumableRun(ABC):
         told = {name: round(term, 5) for name, term in terms.items()}
         entry = {"step": step, **told, **self.measure()}
         self.log.append(entry | {"seconds": round(self.seconds, 1)})
-        unfinished = Path(f"{self.path}.log.unfinished")
-        unfinished.parent.mkdir(parents=True, exist_ok=True)
-        unfinished.write_text(json.dumps(self.log, indent=1))
-        os.replace(unfinished, f"{self.path}.log.json")
+        text = json.dumps(self.log, indent=1)
+        write_atomically(f"{self.path}.log.json", text.encode())
 
     def _store(self) -> None:
         learner = self.learner

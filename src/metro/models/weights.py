@@ -1,7 +1,6 @@
 """Our own files: one ``.safetensors`` that holds all it takes to build the model."""
 
 import json
-import os
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +13,7 @@ from metro.models.frozen import FrozenModel
 from metro.models.key_names import to_installed, to_released
 from metro.models.networks import WorldModelNetwork
 from metro.models.presets import Sizes
+from metro.storage.atomic import write_atomically
 
 FORMAT = 1
 
@@ -33,10 +33,9 @@ def save_model(model: FrozenModel, path: str | Path) -> None:
         name: tensor.detach().cpu().contiguous()
         for name, tensor in to_released(model.network.state_dict()).items()
     }
-    unfinished = Path(f"{path}.unfinished")
     metadata = {_ENTRY: json.dumps(describe(model), sort_keys=True)}
-    unfinished.write_bytes(save(tensors, metadata=metadata))  # readable by all
-    os.replace(unfinished, path)
+    # Not safetensors' own save_file, which makes files that only the owner reads.
+    write_atomically(path, save(tensors, metadata=metadata))
 
 
 def describe(model: FrozenModel) -> dict[str, Any]:

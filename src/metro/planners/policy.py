@@ -16,7 +16,7 @@ from metro.models.action_stats import ActionStats, require_stats
 from metro.models.adapter import (
     PlannableModel,
     as_world_model,
-    is_other_model,
+    known_digest,
     require_frozen,
 )
 from metro.models.frozen import FrozenModel
@@ -25,6 +25,7 @@ from metro.planners.closed_loop import MicroPlanner, Seconds
 from metro.planners.micro import CEMPlanner
 from metro.planners.selectors import MetroSelector
 from metro.planners.swm_solvers import LatentCost, SolverPlanner
+from metro.storage.made_from import Provenance
 from metro.types import Vector, WorldModel
 
 Goal = Any
@@ -75,12 +76,9 @@ class MetroPolicy:
         if seed < 0:
             raise BenchmarkError(f"seed must be 0 or more, got {seed}.")
         model = as_world_model(model)
-        made = graph.latents.provenance.get("model", {}).get("digest")
-        if made is not None and is_other_model(model, made):
-            raise BenchmarkError(
-                f"The graph's latents are of model {str(made)[:12]}, not of "
-                f"{model.name} ({str(model.digest)[:12]}). Encode and build again."
-            )
+        made = Provenance.of(graph.latents)
+        if made.model.digest is not None:
+            made.require(model=known_digest(model))
         self.graph, self.model = graph, model
         self.action_stats = require_stats(model, action_stats)
         self.settings = settings or usual_settings(model)

@@ -26,8 +26,8 @@ from metro.storage.atomic import (
     replacement,
     require_writable,
     resolve,
+    storage_errors,
     sync,
-    told,
 )
 from metro.storage.manifest import AGAIN, MANIFEST, Manifest, read_manifest, seal
 from metro.version import __version__
@@ -57,7 +57,7 @@ def write_directory(
 ) -> None:
     """Write arrays and a manifest as the directory ``path``."""
     require_writable(path, force=force)
-    with told(f"{path} was not written"):
+    with storage_errors(f"{path} was not written"):
         place = resolve(path)
         place.parent.mkdir(parents=True, exist_ok=True)
         remove_leftovers(place)
@@ -84,7 +84,7 @@ def read_directory(
         verify: Read everything and check its digests, not only sizes.
     """
     missing = MANIFEST
-    with told(f"{path} cannot be read"):
+    with storage_errors(f"{path} cannot be read"):
         for _ in range(_ATTEMPTS):
             with ExitStack() as open_files:
                 try:

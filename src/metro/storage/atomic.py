@@ -13,7 +13,7 @@ import re
 import shutil
 import socket
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
@@ -49,7 +49,7 @@ def find(path: Path) -> Path | None:
 
 def require_writable(path: Path, *, force: bool) -> None:
     """Raise `StorageError` if ``path`` holds something that must not be replaced."""
-    with told(f"{path} cannot be written"):
+    with storage_errors(f"{path} cannot be written"):
         current = find(resolve(path))
         if current is None and not path.is_symlink():
             return
@@ -92,9 +92,37 @@ def remove_leftovers(path: Path) -> None:
             _discard(_old(new))
 
 
-def sync(directory: Path) -> None:
-    """Make the names in a directory durable."""
-    descriptor = os.open(directory, os.O_RDONLY)
+def write_atomically(
+    path: str | Path, content: bytes | Callable[[Path], object]
+) -> None:
+    """Write a file, whole or not at all; a file that is there is replaced.
+
+    Args:
+        path: The file; its folder is made if it does not exist.
+        content: The bytes of the file, or a function that writes it to the path it is
+            given, ``PATH.unfinished``.
+    """
+    path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    # Always the same name, so that what a killed process leaves is overwritten by the
+    # next attempt instead of filling the disk.
+    unfinished = path.with_name(f"{path.name}.unfinished")
+    try:
+        if isinstance(content, bytes):
+            unfinished.write_bytes(content)
+        else:
+            content(unfinished)
+        # The bytes must reach the disk before the name does: after a power cut, a
+        # renamed file may be empty otherwise.
+        sync(unfinished)
+        os.replace(unfinished, path)
+    finally:
+        unfinished.unlink(missing_ok=True)
+
+
+def sync(path: Path) -> None:
+    """Make a file, or the names in a directory, durable."""
+    descriptor = os.open(path, os.O_RDONLY)
     try:
         os.fsync(descriptor)
     finally:
@@ -102,8 +130,8 @@ def sync(directory: Path) -> None:
 
 
 @contextmanager
-def told(what: str) -> Iterator[None]:
-    """Turn an error of the operating system into a `StorageError`."""
+def storage_errors(what: str) -> Iterator[None]:
+    """Turn errors of the operating system into a `StorageError` that says ``what``."""
     try:
         yield
     except OSError as error:

@@ -14,7 +14,7 @@ from metro.core.latents import Latents, offsets_from_lengths
 from metro.errors import LatentsError, MissingExtra, StorageError
 from metro.storage.arrays import HEADER_ERRORS, one_line
 from metro.storage.artefacts import load
-from metro.storage.atomic import find, resolve, told
+from metro.storage.atomic import find, resolve, storage_errors
 
 ROW_NAMES = ("z", "latents", "embeddings", "emb")
 LENGTH_NAMES = ("episode_lengths", "ep_len", "lengths")
@@ -35,7 +35,7 @@ def read_latents(path: str | Path, episode_lengths: str | None = None) -> Latent
             a ``.npy`` or text file of one length an episode.
     """
     path = Path(path)
-    with told(f"{path} cannot be read"):
+    with storage_errors(f"{path} cannot be read"):
         place = find(resolve(path))
     if place is None:
         raise StorageError(f"{path} does not exist.")

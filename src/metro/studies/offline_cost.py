@@ -154,11 +154,7 @@ def training_cost(source: str, model: "FrozenModel") -> dict[str, Any]:
     from metro.models.macro.macro_weights import load_macro
 
     macro = load_macro(source)
-    if macro.encoder_digest != model.digest:
-        raise ModelError(
-            f"{macro.name} is for the encoder {macro.encoder_digest[:12]}, not for "
-            f"{model.name} ({model.digest[:12]}). Train one: metro train-macro."
-        )
+    macro.require_encoder(model)
     path = asset_path(source) if source in macro_asset_names() else Path(source)
     named = {"name": macro.name, "digest": macro.digest}
     report, card = Path(f"{path}.report.json"), path.with_suffix(".md")

@@ -183,7 +183,7 @@ def test_episodes_of_other_settings_are_not_mixed_in(corpus, tworoom, tmp_path):
     path = tmp_path / "tworoom.h5"
     folder = tmp_path / ".tworoom.h5.partial"
     folder.mkdir()
-    (folder / "settings.json").write_text("{}")
+    (folder / "key.txt").write_text("{}")
     (folder / "episode-0000000.npz").write_text("of another seed")
     record(tworoom, path, **SMALL)
     assert path.read_bytes() == corpus.read_bytes()

@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 
 from metro.data.collect import find_recipe, make_collector
 from metro.data.collect.spec import RecordingSpec
+from metro.storage.atomic import write_atomically
+from metro.storage.parts import save_arrays
 from metro.types import Env
 
 GZIP_LEVEL = 4
@@ -56,11 +58,8 @@ def save_episode(episode: Episode, file: Path) -> None:
     """Write an episode to ``file`` (``.npz``), whole or not at all."""
     sizes = np.array([len(picture) for picture in episode.pictures])
     pictures = np.frombuffer(b"".join(episode.pictures), np.uint8)
-    unfinished = file.with_suffix(".unfinished")
-    with unfinished.open("wb") as stream:
-        arrays: Any = {**episode.columns, _PICTURES: pictures, _SIZES: sizes}
-        np.savez(stream, **arrays)
-    unfinished.rename(file)
+    arrays = {**episode.columns, _PICTURES: pictures, _SIZES: sizes}
+    write_atomically(file, lambda place: save_arrays(place, arrays))
 
 
 def load_episode(file: Path) -> Episode:

@@ -21,7 +21,8 @@ from metro.data.collect.workers import (
 from metro.envs.cpu_determinism import is_common
 from metro.envs.rendering import Renderer, find_renderer
 from metro.errors import BenchmarkError, StorageError
-from metro.storage.atomic import sync
+from metro.storage.atomic import sync, write_atomically
+from metro.storage.parts import discard_unless, mark
 from metro.types import Progress
 
 
@@ -112,11 +113,8 @@ def _is_ours(path: Path) -> bool:
 def _open_folder(path: Path, key: str) -> Path:
     """Return the folder of finished episodes; those of other settings are deleted."""
     folder = path.with_name(f".{path.name}.partial")
-    note = folder / "settings.json"
-    if folder.exists() and (not note.exists() or note.read_text() != key):
-        shutil.rmtree(folder)
-    folder.mkdir(exist_ok=True)
-    note.write_text(key)
+    discard_unless(folder, key)
+    mark(folder, key)
     return folder
 
 
@@ -150,17 +148,15 @@ def _record_missing(
 
 def _assemble(plan: RecordingSpec, folder: Path, path: Path, renderer: str) -> None:
     """Write all episodes to ``path``: the file appears whole or not at all."""
-    unfinished = folder / "corpus.h5"
-    try:
-        write_corpus(
-            unfinished,
+    write_atomically(
+        path,
+        lambda place: write_corpus(
+            place,
             _episodes(plan, folder),
             image_size=plan.image_size,
             settings=plan.describe(renderer),
-        )
-        unfinished.replace(path)
-    finally:
-        unfinished.unlink(missing_ok=True)  # if the disk is full, it needs the room
+        ),
+    )
     sync(path.parent)
 
 

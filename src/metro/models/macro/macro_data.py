@@ -1,6 +1,6 @@
 """Latents, actions and the model they belong to: checked, and put together."""
 
-from typing import Any
+from dataclasses import asdict
 
 import numpy as np
 
@@ -9,6 +9,7 @@ from metro.errors import ModelError
 from metro.models.action_stats import raw_actions, stats_for
 from metro.models.frozen import FrozenModel
 from metro.models.macro.windows import Trajectories
+from metro.storage.made_from import Provenance
 from metro.types import CorpusLike
 
 
@@ -24,13 +25,14 @@ def make_trajectories(
             normalised; then the corpus decides, as in the published code.
     """
     require_latents_of(latents, corpus, model)
+    made = Provenance.of(latents)
     return Trajectories(
         np.asarray(latents.z),
         stats_for(model, corpus).normalise(raw_actions(corpus)),
         np.asarray(corpus.lengths),
         {
-            "corpus": _digest(latents, "corpus") | {"name": _name(latents, "corpus")},
-            "model": _digest(latents, "model") | {"name": _name(latents, "model")},
+            "corpus": asdict(made.corpus),
+            "model": asdict(made.model),
             "latents": latents.digest,
         },
     )
@@ -39,25 +41,10 @@ def make_trajectories(
 def require_latents_of(
     latents: Latents, corpus: CorpusLike, model: FrozenModel
 ) -> None:
-    """Raise `ModelError` unless ``latents`` are those of this corpus and model."""
-    wanted = {"model": model.digest, "corpus": corpus.digest}
-    for part, digest in wanted.items():
-        got = _digest(latents, part)["digest"]
-        if got != digest:
-            raise ModelError(
-                f"The latents are of {part} {str(got)[:12]}, not of {digest[:12]}. "
-                f"Encode anew: metro encode {corpus.name} --model {model.name}."
-            )
+    """Raise a `MetroError` unless ``latents`` are those of this corpus and model."""
+    Provenance.of(latents).require(model=model.digest, corpus=corpus.digest)
     if not np.array_equal(latents.episode_lengths, corpus.lengths):
         raise ModelError(
             f"The latents have {latents.num_episodes} episodes with other lengths than "
-            f"the {corpus.num_episodes} of {corpus.name}. Encode it anew."
+            f"the {corpus.num_episodes} of {corpus.name}. Encode it again."
         )
-
-
-def _digest(latents: Latents, part: str) -> dict[str, Any]:
-    return {"digest": latents.provenance.get(part, {}).get("digest")}
-
-
-def _name(latents: Latents, part: str) -> Any:
-    return latents.provenance.get(part, {}).get("name")

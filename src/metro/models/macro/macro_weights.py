@@ -1,7 +1,6 @@
 """Files of macro models: ours, and released ones with the frozen LeWM inside."""
 
 import json
-import os
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -18,6 +17,7 @@ from metro.models.macro.macro_sizes import PUBLISHED, MacroSizes
 from metro.models.networks import WorldModelNetwork
 from metro.models.presets import PAPER
 from metro.models.weights import fill, read_tensors
+from metro.storage.atomic import write_atomically
 
 FORMAT = 1
 
@@ -51,10 +51,8 @@ def save_macro(model: MacroModel, path: str | Path) -> None:
         "sizes": model.network.sizes.to_json(),
         "notes": model.notes,
     }
-    unfinished = Path(f"{path}.unfinished")
     metadata = {_ENTRY: json.dumps(about, sort_keys=True)}
-    unfinished.write_bytes(save(tensors, metadata=metadata))
-    os.replace(unfinished, path)
+    write_atomically(path, save(tensors, metadata=metadata))
 
 
 def load_macro(source: str | Path) -> MacroModel:

@@ -1,12 +1,13 @@
 """Which recorded frames a storyboard of a route shows, and what each has cost."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from metro.core.itinerary import Segment, SegmentKind
 from metro.core.latents import Latents
 from metro.data.corpus import Corpus
 from metro.errors import CorpusError, GraphError
+from metro.storage.made_from import Provenance
 
 
 @dataclass(frozen=True)
@@ -83,18 +84,11 @@ def _stops(
 
 
 def require_recording(latents: Latents, corpus: Corpus) -> None:
-    """Raise `CorpusError` unless latents are of this recording.
+    """Raise a `MetroError` unless latents are of this recording.
 
     Latents that do not name their recording must have its episodes at least.
     """
-    corpus_named = latents.provenance.get("corpus")
-    named = corpus_named.get("digest") if isinstance(corpus_named, Mapping) else None
-    if named is not None and named != corpus.digest:
-        raise CorpusError(
-            f"{corpus.name} is not what the graph was made from: its digest is "
-            f"{corpus.digest[:12]}, the graph's latents are of {named[:12]}. Give the "
-            f"recording that metro encode read."
-        )
+    Provenance.of(latents).require(corpus=corpus.digest, or_unrecorded=True)
     lengths = (latents.episode_offsets[1:] - latents.episode_offsets[:-1]).tolist()
     if lengths != corpus.lengths.tolist():
         raise CorpusError(

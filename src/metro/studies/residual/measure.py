@@ -13,14 +13,14 @@ from numpy.typing import NDArray
 from metro.benchmark import load_benchmark
 from metro.core.gaps import squared_gaps
 from metro.core.latents import Latents
-from metro.data.corpus import Corpus, open_corpus
+from metro.data.corpus import open_corpus
 from metro.data.provenance import require_fitting
 from metro.envs.state_space import States
 from metro.envs.state_spaces import OpenAdapter
 from metro.errors import BenchmarkError, LatentsError
-from metro.models.frozen import FrozenModel
 from metro.models.loading import load_frozen
 from metro.storage.artefacts import load
+from metro.storage.made_from import Provenance
 from metro.studies.residual.search import Budget, Starts, search_states
 from metro.studies.residual.targets import digest_of
 from metro.types import Vector
@@ -54,7 +54,8 @@ class SearchContext:
         with open_corpus(source.corpus) as corpus:
             corpus.require(self.benchmark)
             require_fitting(corpus, self.model)
-            _require_made_of(self.latents, self.model, corpus)
+            made = Provenance.of(self.latents)
+            made.require(model=self.model.digest, corpus=corpus.digest)
             self._open = self._open_stage()
             self.states = self._open.stage.read(corpus)
             self.corpus = {"name": Path(corpus.name).name, "digest": corpus.digest}
@@ -161,17 +162,3 @@ class SearchContext:
 
     def _open_stage(self) -> OpenAdapter:
         return OpenAdapter(self.benchmark, self.model.image_size, self.model.rendering)
-
-
-def _require_made_of(latents: Latents, model: FrozenModel, corpus: Corpus) -> None:
-    """Raise `LatentsError` unless the latents are of this model and corpus."""
-    for part, name, digest in (
-        ("model", model.name, model.digest),
-        ("corpus", corpus.name, corpus.digest),
-    ):
-        made = str(latents.provenance.get(part, {}).get("digest"))
-        if made != digest:
-            raise LatentsError(
-                f"The latents are of {part} {made[:12]}, not of {name} "
-                f"({digest[:12]}). Encode anew: metro encode."
-            )

@@ -4,6 +4,7 @@ import hashlib
 import json
 from collections.abc import Sequence
 from dataclasses import dataclass
+from io import BytesIO
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from metro.evaluation.run import (
     make_rollout,
 )
 from metro.planners.closed_loop import SubgoalSelector, run_rollouts
+from metro.storage.atomic import write_atomically
 from metro.types import LatentArray, Progress, Vector
 
 _GOAL = "goal"
@@ -98,17 +100,15 @@ def load_sub_goals(path: Path) -> SubGoals:
 
 
 def _save(found: SubGoals, path: Path) -> None:
-    path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_suffix(".part")
-    with temporary.open("wb") as file:
-        np.savez_compressed(
-            file,
-            latents=found.latents,
-            observed=found.observed,
-            where=found.where,
-            provenance=json.dumps(found.provenance),
-        )
-    temporary.rename(path)
+    content = BytesIO()
+    np.savez_compressed(
+        content,
+        latents=found.latents,
+        observed=found.observed,
+        where=found.where,
+        provenance=json.dumps(found.provenance),
+    )
+    write_atomically(path, content.getvalue())
 
 
 def _provenance(
