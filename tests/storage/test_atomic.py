@@ -19,6 +19,7 @@ import metro
 from metro.errors import StorageError
 from metro.storage import arrays as _arrays
 from metro.storage import atomic as _places
+from metro.storage.atomic import write_atomically
 
 
 def test_nothing_is_overwritten_without_force(saved, rooms_graph):
@@ -326,3 +327,30 @@ def test_places_without_permission(tmp_path, rooms):
     (tmp_path / "theirs").mkdir(mode=0o500)
     with pytest.raises(StorageError, match="Permission denied"):
         metro.save(rooms, tmp_path / "theirs" / "a.latents")
+
+
+def test_a_file_is_written_whole_or_not_at_all(tmp_path):
+    """From bytes or by a function; a failing one leaves the old file alone."""
+    path = tmp_path / "new" / "notes.txt"
+    write_atomically(path, b"one")
+    assert path.read_bytes() == b"one"
+
+    def fail(place):
+        place.write_bytes(b"half")
+        assert path.read_bytes() == b"one"
+        raise OSError("the disk is full")
+
+    with pytest.raises(OSError, match="the disk is full"):
+        write_atomically(path, fail)
+    assert path.read_bytes() == b"one"
+    write_atomically(path, lambda place: place.write_bytes(b"two"))
+    assert path.read_bytes() == b"two"
+    assert os.listdir(path.parent) == ["notes.txt"]
+
+
+def test_what_a_killed_writer_left_is_overwritten(tmp_path):
+    """Leftovers do not pile up."""
+    path = tmp_path / "notes.txt"
+    (tmp_path / "notes.txt.unfinished").write_bytes(b"half of something long")
+    write_atomically(path, b"one")
+    assert (path.read_bytes(), os.listdir(tmp_path)) == (b"one", ["notes.txt"])

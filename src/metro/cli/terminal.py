@@ -23,6 +23,7 @@ from rich.table import Table
 from metro.core.inspect import Inspection
 from metro.core.itinerary import Segment, SegmentKind
 from metro.core.latents import Latents
+from metro.errors import short
 from metro.types import Progress as Report
 
 _PATIENCE = 1.0
@@ -246,7 +247,7 @@ def _inspection_rows(figures: Inspection) -> list[tuple[str, str]]:
 def _source(key: str, value: Any) -> str:
     """Return one line of provenance; of a digest its first twelve characters."""
     if isinstance(value, dict) and {"name", "digest"} <= set(value):
-        return f"{key} {value['name']} ({str(value['digest'])[:12]})"
+        return f"{key} {value['name']} ({short(value['digest'])})"
     return f"{key}: {value}"
 
 

@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 from metro.core.cell_index import CellIndex
 from metro.core.gaps import gaps_of_pairs
 from metro.core.latents import Latents, is_integer
-from metro.errors import GraphError
+from metro.errors import GraphError, short
 from metro.types import FrameIds, Gaps, NeighbourIndex, PartStore, Progress, Vector
 
 DEFAULT_NEIGHBOURS = 4
@@ -70,7 +70,7 @@ class NeighbourTable:
         if self.latents_digest != latents.digest:
             raise GraphError(
                 f"The neighbour table is of another corpus: its latents have digest "
-                f"{self.latents_digest[:12]}, these {latents.digest[:12]}. "
+                f"{short(self.latents_digest)}, these {short(latents.digest)}. "
                 f"Make it anew with find_neighbours."
             )
 

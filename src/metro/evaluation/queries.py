@@ -10,7 +10,7 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import ArrayLike
 
-from metro.errors import BenchmarkError
+from metro.errors import BenchmarkError, short
 
 _COLUMNS = ("episode", "start", "goal")
 _FACTS = ("is_presolved", "demonstration_frames")
@@ -81,8 +81,8 @@ class QuerySet:
         """Raise `BenchmarkError` if they were drawn from another corpus."""
         if self.corpus is not None and self.corpus != digest:
             raise BenchmarkError(
-                f"{self.name} has queries of corpus {self.corpus[:12]}, this one is "
-                f"{digest[:12]}. Record the corpus anew (docs/results.md has the "
+                f"{self.name} has queries of corpus {short(self.corpus)}, this one is "
+                f"{short(digest)}. Record the corpus anew (docs/results.md has the "
                 f"command), or sample queries of this one: metro queries."
             )
 

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn import functional
 
-from metro.errors import ModelError
+from metro.errors import ModelError, short
 from metro.models.action_stats import ActionStats, require_stats
 from metro.models.key_names import to_released
 from metro.models.networks import WorldModelNetwork
@@ -71,7 +71,7 @@ class FrozenModel:
         return (
             f"FrozenModel(family={self.family!r}, benchmark={self.benchmark!r}, "
             f"latent_size={self.latent_size}, image_size={self.image_size}, "
-            f"digest={self.digest[:12]!r})"
+            f"digest={short(self.digest)!r})"
         )
 
     @property

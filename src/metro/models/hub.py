@@ -8,7 +8,7 @@ import urllib.error
 import urllib.request
 from pathlib import Path
 
-from metro.errors import ModelError
+from metro.errors import ModelError, short
 
 RELEASED = {
     "quentinll/lewm-pusht": ("pusht", "48938400ae34"),
@@ -72,7 +72,7 @@ def verify_released(repository: str, weights: Path) -> None:
     if not digest.startswith(expected):
         raise ModelError(
             f"What was downloaded is not the released weights.pt of {repository}: its "
-            f"sha256 starts with {digest[:12]}, expected {expected}. Try again."
+            f"sha256 starts with {short(digest)}, expected {expected}. Try again."
         )
 
 

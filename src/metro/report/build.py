@@ -16,7 +16,7 @@ from metro.analysis.episode_results import Task
 from metro.analysis.formatting import NOT_RUN
 from metro.analysis.grouping import make_cells
 from metro.analysis.paper import PaperResult, load_paper_cells
-from metro.errors import BenchmarkError
+from metro.errors import BenchmarkError, short
 from metro.report.ablations import ablations
 from metro.report.document import (
     Block,
@@ -235,7 +235,7 @@ def titles_of(tasks: Iterable[Task]) -> dict[Task, str]:
 def _told(cells: Sequence[ConfigResult]) -> str:
     task, run = cells[0].task, {cell.method for cell in cells}
     left = [name for name in ORDER if name not in run and "(" not in name]
-    model, corpus, _ = (digest[:12] for digest in task.digests)
+    model, corpus, _ = map(short, task.digests)
     return (
         f"Model {task.model} ({model}); recordings {task.recordings} ({corpus}); "
         f"rendering {task.rendering}; queries {task.queries}. "
@@ -254,7 +254,7 @@ def _notes(cells: Sequence[ConfigResult]) -> list[str]:
                 f"not chosen from, for they have less than {full[0].num_queries} "
                 f"queries: {'; '.join(left)}"
             )
-    graphs = sorted({cell.graph[:12] for cell in cells if cell.graph})
+    graphs = sorted({short(cell.graph) for cell in cells if cell.graph})
     if len(graphs) > 1:
         notes.append(f"graphs of different latents: {', '.join(graphs)}")
     return notes

@@ -20,6 +20,7 @@ from metro.analysis.episode_results import PHASES, PLANNING, UNKNOWN, Task
 from metro.analysis.formatting import NOT_RUN, NOTHING, paper_percent, percent
 from metro.analysis.paper import PaperResult
 from metro.analysis.statistics import arrival_ratio, wilson
+from metro.errors import short
 from metro.report.document import Table
 
 _UNTAGGED = "untagged"
@@ -159,7 +160,7 @@ def source_of(cells: Iterable[ConfigResult]) -> str:
     seeds = sorted({row.seed for row in rows})
     commits = ", ".join(sorted({row.commit for row in rows}))
     digest = task.digests[2]
-    shown = "" if digest == UNKNOWN else f" ({digest[:12]})"
+    shown = "" if digest == UNKNOWN else f" ({short(digest)})"
     return (
         f"n = {queries} queries x {len(seeds)} planner seed{'s'[: len(seeds) - 1]} "
         f"({', '.join(map(str, seeds))}); query file {task.queries}{shown}; "

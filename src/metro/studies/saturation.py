@@ -10,7 +10,7 @@ import numpy as np
 
 from metro.core.latents import Latents
 from metro.core.saturation import Saturation, measure_saturation
-from metro.errors import BenchmarkError, LatentsError
+from metro.errors import BenchmarkError, LatentsError, short
 from metro.report.document import Picture, Table, Text
 from metro.report.study import Row, Section, Study
 from metro.storage.readers import read_latents
@@ -171,7 +171,7 @@ class Curve:
 def render(rows: Sequence[Row]) -> Section:
     """Return the table of medians and the plot of all curves."""
     curves = parse_rows(rows, NAME, _parse)
-    require_once([f"{curve.name} ({curve.latents[:12]})" for curve in curves], NAME)
+    require_once([f"{curve.name} ({short(curve.latents)})" for curve in curves], NAME)
     curves.sort(key=lambda curve: (curve.benchmark, curve.model, curve.latents))
     paper = {
         (cell["benchmark"], cell["d"]): cell["median"] for cell in paper_table(NAME)

@@ -201,7 +201,7 @@ def test_another_encoder_is_told():
     other = make_macro(encoder_digest="f" * 64)
     message = (
         f"macro-tworoom was trained on latents of model ffffffffffff, not of "
-        f"lewm-tworoom ({model.digest[:12]}). Train it anew: metro train-macro."
+        f"lewm-tworoom ({model.digest[:12]}). Train one: metro train-macro."
     )
     with pytest.raises(ModelError, match=f"^{re.escape(message)}$"):
         other.require_encoder(model)

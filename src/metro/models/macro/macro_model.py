@@ -7,7 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
-from metro.errors import ModelError
+from metro.errors import ModelError, short
 from metro.models.frozen import FrozenModel
 from metro.models.macro.macro_networks import MacroNetwork
 from metro.models.macro.macro_sizes import NUM_WAYPOINTS
@@ -45,7 +45,7 @@ class MacroModel:
     def __repr__(self) -> str:
         return (
             f"MacroModel(name={self.name!r}, latent_size={self.latent_size}, "
-            f"macro_size={self.macro_size}, digest={self.digest[:12]!r})"
+            f"macro_size={self.macro_size}, digest={short(self.digest)!r})"
         )
 
     @property
@@ -113,8 +113,8 @@ class MacroModel:
         if self.encoder_digest != model.digest:
             raise ModelError(
                 f"{self.name} was trained on latents of model "
-                f"{self.encoder_digest[:12]}, not of {model.name} "
-                f"({model.digest[:12]}). Train it anew: metro train-macro."
+                f"{short(self.encoder_digest)}, not of {model.name} "
+                f"({short(model.digest)}). Train one: metro train-macro."
             )
 
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from metro.errors import BenchmarkError, StorageError
+from metro.errors import BenchmarkError, StorageError, short
 from metro.evaluation.context import EvalContext
 from metro.evaluation.queries import Query, QuerySet
 from metro.evaluation.records import Setting
@@ -79,7 +79,7 @@ def collect_sub_goals(
     check_queries(context.corpus, queries)
     provenance = _provenance(context, setting, queries)
     name = hashlib.sha256(json.dumps(provenance, sort_keys=True).encode()).hexdigest()
-    path = folder / f"{context.benchmark.name}-{setting.method}-{name[:12]}.npz"
+    path = folder / f"{context.benchmark.name}-{setting.method}-{short(name)}.npz"
     if not path.exists():
         _save(_collect(context, setting, queries, provenance, progress), path)
     return load_sub_goals(path)

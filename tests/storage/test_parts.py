@@ -1,0 +1,80 @@
+"""Finished parts are kept, in their order, as long as they answer the same question."""
+
+import numpy as np
+import pytest
+
+from metro.storage import parts as stored
+from metro.storage.parts import Parts
+
+
+def part(number):
+    return {"z": np.full((2, 3), number), "frame": np.arange(2)}
+
+
+def found(parts):
+    return [kept["z"][:, 0].tolist() for kept in parts.finished()]
+
+
+def test_parts_come_back_in_the_order_of_writing(tmp_path):
+    """Parts that wait become one file; the next ones become another."""
+    parts = Parts(tmp_path / "parts", "one")
+    parts.add(part(0))
+    parts.add(part(1))
+    assert found(parts) == []
+    parts.flush()
+    parts.add(part(2))
+    parts.flush()
+    assert found(Parts(tmp_path / "parts", "one")) == [[0, 0, 1, 1], [2, 2]]
+
+
+def test_parts_of_another_key_are_thrown_away(tmp_path):
+    """Whether the key is given at once or later, and if there is no key at all."""
+    for change in ("open", "construct", "remove"):
+        parts = Parts(tmp_path / "parts", "one")
+        parts.add(part(0))
+        parts.flush()
+        assert len(found(parts)) == 1
+        if change == "remove":
+            (tmp_path / "parts" / "key.txt").unlink()
+            parts.open("one")
+        elif change == "open":
+            parts.open("two")
+        else:
+            parts = Parts(tmp_path / "parts", "two")
+        assert found(parts) == []
+        assert not (tmp_path / "parts").exists()
+
+
+@pytest.mark.parametrize("error", [KeyboardInterrupt, ValueError])
+def test_a_context_writes_what_waits_however_it_is_left(tmp_path, error):
+    """Ctrl-C and errors lose nothing that was finished."""
+
+    def stop_early():
+        with Parts(tmp_path / "parts", "one") as parts:
+            parts.add(part(0))
+            raise error
+
+    with pytest.raises(error):
+        stop_early()
+    assert found(Parts(tmp_path / "parts", "one")) == [[0, 0]]
+
+
+def test_parts_are_written_when_it_is_time(tmp_path, monkeypatch):
+    """A kill loses the parts of the last seconds only."""
+    monkeypatch.setattr(stored, "_EVERY_SECONDS", 0.0)
+    parts = Parts(tmp_path / "parts", "one")
+    for number in range(3):
+        parts.add(part(number))
+        assert len(found(parts)) == number + 1
+
+
+def test_nothing_is_left_when_all_is_done(tmp_path):
+    """Without a part no directory is made; remove deletes it."""
+    parts = Parts(tmp_path / "parts", "one")
+    parts.flush()
+    assert not (tmp_path / "parts").exists()
+    parts.add(part(0))
+    parts.flush()
+    parts.remove()
+    parts.remove()
+    assert not (tmp_path / "parts").exists()
