@@ -72,7 +72,7 @@ def test_what_training_took_is_read(tmp_path):
         r"cost: (\d+) steps, ([\d.]+)", card.read_text()
     ).groups()
     assert (told["steps"], told["minutes"]) == (int(steps), float(minutes))
-    with pytest.raises(ModelError, match="is for the encoder"):
+    with pytest.raises(ModelError, match="was trained on latents of model"):
         training_cost(name, load_model("pldm-small-tworoom"))
     copy = tmp_path / "macro.safetensors"
     shutil.copy(asset_path(name), copy)

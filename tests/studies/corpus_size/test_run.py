@@ -179,4 +179,4 @@ def test_graphs_of_other_recordings_are_refused(folder, tmp_path):
     options = [*planning(folder), "--share", 50]
     options[1] = tmp_path / "other.metro"
     failed = study("corpus-size", folder, tmp_path / "rows.jsonl", *options)
-    assert str(failed.exception).startswith("The graph is of corpus another")
+    assert str(failed.exception).startswith("The latents were made from another corpus")

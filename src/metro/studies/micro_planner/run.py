@@ -7,7 +7,7 @@ from typing import Any
 
 import torch
 
-from metro.errors import BenchmarkError, ModelError
+from metro.errors import BenchmarkError, ModelError, short
 from metro.evaluation.context import EvalConfig, EvalContext
 from metro.evaluation.records import Setting, read_records
 from metro.evaluation.run import Records
@@ -79,7 +79,7 @@ def run(config: MicroPlannerConfig, bar: ProgressBar) -> Records:
     )
     if base.digest == tuned.digest:
         raise ModelError(
-            f"--model and --fine-tuned are the same weights ({base.digest[:12]}). "
+            f"--model and --fine-tuned are the same weights ({short(base.digest)}). "
             f"Give a model that was fine-tuned: metro train --init."
         )
     _require_roles(base, tuned, config.plan.output)
