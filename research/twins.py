@@ -14,15 +14,14 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-import torch
 from numpy.typing import NDArray
 
 from metro.benchmark import benchmarks_folder
-from metro.evaluation.context import EvalConfig
+from metro.evaluation.batch import plan_queries
+from metro.evaluation.context import EvalConfig, EvalContext
 from metro.evaluation.queries import QuerySet, load_queries
 from metro.evaluation.records import Setting
-from metro.evaluation.run import answer
-from metro.studies.corpus_size.run import SubsetContext, subset_graph
+from metro.studies.corpus_size.run import subset_graph
 from metro.version import commit
 
 TARGET = Path(__file__).parent / "twins.json"
@@ -47,11 +46,11 @@ def measure(folder: Path) -> Iterator[dict[str, Any]]:
         dealt = np.random.default_rng(0).permutation(demonstrations.max() + 1) % 2
         for half in (0, 1):
             episodes = np.flatnonzero(dealt[demonstrations] == half)
-            part = SubsetContext(
+            part = EvalContext(
                 *(whole.benchmark, whole.corpus, whole.model),
                 subset_graph(whole.graph, episodes),
-                whole=whole.graph,
-                episodes=episodes,
+                corpus_latents=whole.graph.latents,
+                graph_episodes=episodes,
             )
             for row in _planned(part, queries):
                 episode = row["query"]["episode"]
@@ -61,11 +60,11 @@ def measure(folder: Path) -> Iterator[dict[str, Any]]:
                     "episodes": len(episodes),
                     "frames_to_success": row["frames_to_success"],
                 }
-            part.discard(*part.worlds(BATCH))
+            part.envs.close()
 
 
-def _planned(part: SubsetContext, queries: QuerySet) -> Iterator[dict[str, Any]]:
-    for rows in answer(part, SETTING, list(queries), {}, batch=BATCH):
+def _planned(part: EvalContext, queries: QuerySet) -> Iterator[dict[str, Any]]:
+    for rows in plan_queries(part, SETTING, list(queries), {}, batch=BATCH):
         print(f"{len(rows)} queries planned", file=sys.stderr)
         yield from rows
 
@@ -80,7 +79,6 @@ def _demonstrations(
 
 def main() -> None:
     """Measure, and write research/twins.json."""
-    torch.set_num_threads(1)
     rows = list(measure(Path(sys.argv[1])))
     solved = {
         has: {

@@ -5,15 +5,14 @@ import pytest
 
 from metro import MetroPlanner, PricingCurve, build_graph, find_neighbours, find_routes
 from metro.core.latents import Latents
-from metro.planners.closed_loop import Rollout, run_rollouts
-from metro.planners.open_loop import RandomPlanner, ReplayPlanner
-from metro.planners.selectors import (
-    CommittedSelector,
-    GoalSelector,
-    MetroSelector,
-    OracleSelector,
-    TimeIndexedSelector,
-)
+from metro.evaluation.rollout import Rollout, run_rollouts
+from metro.planners.methods.committed import CommittedSelector
+from metro.planners.methods.flat import GoalSelector
+from metro.planners.methods.metro import MetroSelector
+from metro.planners.methods.oracle import OracleSelector
+from metro.planners.methods.random import RandomPlanner
+from metro.planners.methods.replay import ReplayPlanner
+from metro.planners.methods.time_indexed_oracle import TimeIndexedSelector
 
 
 class MethodResult:
@@ -66,7 +65,7 @@ def test_success_latches_at_the_first_hit():
     walker = Walker(frames=5)
     run_rollouts(attempts, walker, step_budget=20)
     assert [a.frames_to_success for a in attempts] == [4, 7, None]
-    assert attempts[0].world.place == 14
+    assert attempts[0].env.place == 14
     assert walker.batches == [[0, 1, 2], [1, 2], [2], [2]]
     assert attempts[2].kinds == {"goal": 4}
 
@@ -75,7 +74,7 @@ def test_the_budget_is_kept():
     """A plan that is longer than what is left is cut."""
     only = attempt(0, 50)
     run_rollouts([only], Walker(frames=5), step_budget=7)
-    assert only.world.place == 7
+    assert only.env.place == 7
 
 
 def test_one_run_gives_every_smaller_budget():

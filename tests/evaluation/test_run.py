@@ -11,7 +11,7 @@ import pytest
 from bench_makers import FatalSource
 from typer.testing import CliRunner
 
-from metro import PricingCurve, build_graph, find_neighbours, save
+from metro import PricingCurve, build_graph, find_neighbours, pool, save
 from metro.analysis.grouping import make_cells
 from metro.benchmark import load_benchmark
 from metro.cli import app
@@ -19,9 +19,8 @@ from metro.data.collect.record import record
 from metro.data.corpus import open_corpus
 from metro.data.encode import encode_corpus
 from metro.errors import BenchmarkError, LatentsError, MetroError, WorldError
-from metro.evaluation import pool as crew
 from metro.evaluation.context import EvalConfig, EvalContext
-from metro.evaluation.grid import evaluate_grid
+from metro.evaluation.metadata import row_metadata
 from metro.evaluation.queries import (
     Query,
     load_queries,
@@ -29,7 +28,7 @@ from metro.evaluation.queries import (
     save_queries,
 )
 from metro.evaluation.records import Setting, read_records
-from metro.evaluation.run import as_query_set, describe, evaluate
+from metro.evaluation.run import as_query_set, evaluate
 from metro.evaluation.settings import choose_settings
 from metro.models.loading import load_model
 from metro.planners.cem import CEMSettings
@@ -125,7 +124,8 @@ def test_rows_say_whether_the_model_has_seen_the_recordings(context, queries, tm
         model.notes = notes
         opened = EvalContext(context.benchmark, context.corpus, model)
         assert (
-            describe(opened, as_query_set(queries), FLAT)["trained_on_corpus"] is told
+            row_metadata(opened, as_query_set(queries), FLAT)["trained_on_corpus"]
+            is told
         )
 
 
@@ -141,7 +141,7 @@ def test_goes_on_after_a_kill(context, queries, tmp_path):
         context, FLAT, queries, cut, progress=lambda *counts: told.append(counts)
     )
     assert outcomes(again) == outcomes(whole)
-    assert [counts[:2] for counts in told] == [(4, 4)]
+    assert [counts[:2] for counts in told] == [(3, 4), (4, 4)]
     assert len(read_records(cut)) == 4
 
 
@@ -167,15 +167,13 @@ def test_workers_change_nothing(source, query_file, tmp_path):
     asked = load_queries(query_file)
     settings = [METRO, replace(METRO, waypoint_budget=6), FLAT]
     one, two = (
-        evaluate_grid(
-            source, settings, asked, tmp_path / f"{n}.jsonl", batch=n, workers=w
-        )
+        evaluate(source, settings, asked, tmp_path / f"{n}.jsonl", batch=n, workers=w)
         for n, w in ((4, 1), (2, 2))
     )
     assert len(one) == 12
     assert outcomes(one) == outcomes(two)
     assert [row["setting"] for row in one] == [row["setting"] for row in two]
-    again = evaluate_grid(source, settings, asked, tmp_path / "4.jsonl")
+    again = evaluate(source, settings, asked, tmp_path / "4.jsonl")
     assert again == one
 
 
@@ -188,7 +186,7 @@ def test_graphs_of_other_budgets_share_the_table(context):
     assert context.routes_for(6, query) is context.routes_for(6, query)
     assert context.routes_for(8, query)[0].graph is context.graph
     context.forget_routes()
-    assert context._routes == {}
+    assert context.graphs._routes == {}
 
 
 @pytest.mark.parametrize("method", ["oracle", "waypoints", "replay", "stay", "random"])
@@ -219,7 +217,7 @@ def test_committed_and_metro_start_alike(context, queries, tmp_path):
 
 def test_a_world_that_dies_is_a_row(context, queries, tmp_path, monkeypatch):
     """Marked, not solved, and replaced: the other queries are planned."""
-    victim = context.worlds(2)[0]
+    victim = context.envs.take(2)[0]
 
     def die(action):
         raise FloatingPointError("the simulation is unstable")
@@ -229,7 +227,7 @@ def test_a_world_that_dies_is_a_row(context, queries, tmp_path, monkeypatch):
     told = "FloatingPointError: the simulation is unstable"
     assert [row["error"] for row in rows] == [told, None, None, None]
     assert rows[0]["frames_to_success"] is None
-    assert victim not in context.worlds(2)
+    assert victim not in context.envs.take(2)
 
 
 @pytest.mark.parametrize("moment", ["set_state", "set_goal", "is_solved"])
@@ -237,7 +235,7 @@ def test_a_world_that_dies_on_the_way_to_its_start_is_a_row(
     context, queries, tmp_path, monkeypatch, moment
 ):
     """The run goes on with the others, in a world that is new."""
-    victim = context.worlds(2)[0]
+    victim = context.envs.take(2)[0]
 
     def die(*_):
         raise RuntimeError("no such state")
@@ -246,7 +244,7 @@ def test_a_world_that_dies_on_the_way_to_its_start_is_a_row(
     rows = evaluate(context, FLAT, queries[:2], tmp_path / "a.jsonl", batch=2)
     assert [row["error"] for row in rows] == ["RuntimeError: no such state", None]
     assert (rows[0]["frames_to_success"], rows[0]["is_presolved"]) == (None, False)
-    assert victim not in context.worlds(2)
+    assert victim not in context.envs.take(2)
 
 
 def test_another_budget_keeps_the_quantile_of_the_graph(context):
@@ -260,23 +258,25 @@ def test_another_budget_keeps_the_quantile_of_the_graph(context):
 
 def test_a_worker_that_dies_is_told(source, query_file, tmp_path, monkeypatch):
     """One line, not a traceback; nothing that was finished is lost."""
-    monkeypatch.setattr(crew, "_open", os._exit)  # where every worker begins
+    monkeypatch.setattr(pool, "_start", os._exit)  # where every worker begins
     asked = load_queries(query_file)
-    with pytest.raises(WorldError, match="^A planning process died before it began"):
-        evaluate_grid(source, [FLAT], asked, tmp_path / "a.jsonl", batch=2, workers=2)
+    with pytest.raises(
+        WorldError, match="^A worker process died before its first task"
+    ):
+        evaluate(source, [FLAT], asked, tmp_path / "a.jsonl", batch=2, workers=2)
 
 
 def test_a_query_that_kills_its_process_is_a_row(source, query_file, tmp_path):
     """The run goes on with the others; asked again, it is tried again."""
     asked, path = load_queries(query_file), tmp_path / "a.jsonl"
     fatal = FatalSource(**vars(source), victim=asked.queries[1].episode)
-    rows = evaluate_grid(fatal, [FLAT], asked, path, batch=1, workers=2)
+    rows = evaluate(fatal, [FLAT], asked, path, batch=1, workers=2)
     victims = [query.episode == fatal.victim for query in asked]
-    assert [row["error"] for row in rows] == [crew.DIED if v else None for v in victims]
+    assert [row["error"] for row in rows] == [pool.DIED if v else None for v in victims]
     assert 0 < sum(victims) < len(rows) == 4
     (cell,) = make_cells(read_records(path))
     assert sum(row.error is not None for row in cell.outcomes) == sum(victims)
-    again = evaluate_grid(source, [FLAT], asked, path, batch=4)
+    again = evaluate(source, [FLAT], asked, path, batch=4)
     assert all(row["error"] is None for row in again)
     assert len(read_records(path)) == 4 + sum(victims)
     (cell,) = make_cells(read_records(path))
@@ -421,7 +421,7 @@ def test_a_query_file_of_another_corpus(source, query_file, tmp_path):
     (tmp_path / "q.csv").write_text(text)
     asked = load_queries(tmp_path / "q.csv")
     with pytest.raises(BenchmarkError, match=r"^q\.csv has queries of corpus 0"):
-        evaluate_grid(source, [FLAT], asked, tmp_path / "a.jsonl")
+        evaluate(source, [FLAT], asked, tmp_path / "a.jsonl")
 
 
 def test_hierarchical_methods_are_rows_like_others(source, context, tmp_path):
@@ -432,7 +432,7 @@ def test_hierarchical_methods_are_rows_like_others(source, context, tmp_path):
     shipped = replace(source, macro="macro-lewm-small-tworoom")
     setting = Setting("hi-lewm", 2, None, 12, 7, 1)
     rows = [
-        evaluate_grid(shipped, [setting], asked, tmp_path / f"{n}.jsonl", batch=n)
+        evaluate(shipped, [setting], asked, tmp_path / f"{n}.jsonl", batch=n)
         for n in (1, 2)
     ]
     assert outcomes(rows[0]) == outcomes(rows[1])
@@ -449,7 +449,7 @@ def test_a_bank_needs_enough_recordings(source, context, tmp_path):
     shipped = replace(source, macro="macro-lewm-small-tworoom")
     setting = Setting("hi-lewm-c", 2, None, 12, 7, 1)
     with pytest.raises(MetroError, match="65536|65,536"):
-        evaluate_grid(shipped, [setting], asked, tmp_path / "a.jsonl")
+        evaluate(shipped, [setting], asked, tmp_path / "a.jsonl")
 
 
 def test_the_micro_plan_of_hierarchical_methods_is_fixed(source):

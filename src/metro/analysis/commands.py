@@ -2,11 +2,7 @@
 
 from metro.analysis.config_results import ConfigResult
 from metro.analysis.episode_results import UNKNOWN
-from metro.planners.method_names import (
-    GRAPH_METHODS,
-    HIERARCHICAL_METHODS,
-    MODEL_METHODS,
-)
+from metro.planners.methods.registry import method_names
 
 
 def command_of_cell(cell: ConfigResult) -> str:
@@ -15,12 +11,12 @@ def command_of_cell(cell: ConfigResult) -> str:
     words = [f"metro evaluate {name} --corpus {task.corpus}"]
     method, _, told = cell.method.rstrip(")").partition(" (")
     options = [part for part in told.split(", ") if part and " = " not in part]
-    model = task.model if method in MODEL_METHODS else "ANY-MODEL"
+    model = task.model if method in method_names(needs_model=True) else "ANY-MODEL"
     words += [f"--model {model} --method {method}"]
     words += [f"--option {option}" for option in options]
-    if method in GRAPH_METHODS:
+    if method in method_names(needs_graph=True):
         words += [f"--graph GRAPH.metro --waypoint-budget {cell.waypoint_budget}"]
-    if method in HIERARCHICAL_METHODS:
+    if method in method_names(needs_macro=True):
         words += [f"--macro MACRO.safetensors --macro-steps {cell.macro_steps}"]
     words += [f"--goal-distance {task.goal_distance}"]
     if task.queries not in (UNKNOWN, f"{name}-d{task.goal_distance}.csv"):

@@ -21,14 +21,17 @@ from metro.analysis.statistics import (
     mean_and_std,
     wilson,
 )
+from metro.planners.methods import metro
+from metro.planners.methods.flat import FLAT
+from metro.planners.methods.registry import methods
 
-METRO, FLAT_PAPER, FLAT_BEST = "metro", "flat (paper)", "flat (best h)"
-METRO_BEST = "metro (best T)"
-ORDER = (
-    *("metro", "flat", "oracle", "committed", "waypoints"),
-    *("hi-lewm", "hi-lewm (box)", "hi-lewm-c", "hi-lewm-c (leave-one-out)"),
-    *("hi-lewm-c-staged", "hi-lewm-c-staged (leave-one-out)"),
-    *("replay", "random", "stay"),
+METRO = metro.METRO.name
+FLAT_PAPER, FLAT_BEST = f"{FLAT.name} (paper)", f"{FLAT.name} (best h)"
+METRO_BEST = f"{METRO} (best T)"
+ORDER = tuple(
+    label
+    for method in methods()
+    for label in (method.name, *(f"{method.name} ({one})" for one in method.options))
 )
 """Methods, in the order that they are told."""
 
@@ -118,7 +121,7 @@ def methods_of(cells: Sequence[ConfigResult]) -> dict[str, list[ConfigResult]]:
     """
     found: dict[str, list[ConfigResult]] = {METRO: [], FLAT_PAPER: [], FLAT_BEST: []}
     for cell in sorted(cells, key=lambda cell: _rank(cell.method)):
-        if cell.method != "flat":
+        if cell.method != FLAT.name:
             found.setdefault(cell.method, []).append(cell)
             continue
         found[FLAT_BEST].append(cell)
@@ -198,7 +201,7 @@ def paper_of(
     task: Task, label: str, step_budget: int, cells: Iterable[PaperResult]
 ) -> list[PaperResult]:
     """Return what the paper tells of a method at this d; the same T first."""
-    method = {FLAT_PAPER: "flat", METRO_BEST: METRO}.get(label, label)
+    method = {FLAT_PAPER: FLAT.name, METRO_BEST: METRO}.get(label, label)
     wanted = (task.benchmark, task.family, method, task.goal_distance)
     found = [
         cell

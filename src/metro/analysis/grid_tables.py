@@ -7,7 +7,8 @@ from typing import Any
 from metro.analysis.episode_results import PLANNING
 from metro.errors import BenchmarkError
 from metro.evaluation.records import Setting
-from metro.planners.method_names import GRAPH_METHODS
+from metro.planners.methods.metro import METRO
+from metro.planners.methods.registry import find_method
 
 _BLOCK = 5
 """Frames of one action block: H is swept around the frames of a micro plan."""
@@ -60,7 +61,7 @@ def grid(
     *,
     step_budget: int,
     planner_seeds: Sequence[int],
-    method: str = "metro",
+    method: str = METRO.name,
 ) -> list[Setting]:
     """Return the settings of a grid.
 
@@ -80,7 +81,7 @@ def grid(
 def _budgets(method: str, plan_blocks: int, chosen: str | None) -> Sequence[int | None]:
     if chosen is not None:
         return parse_numbers(chosen)
-    if method not in GRAPH_METHODS:
+    if not find_method(method).needs_graph:
         return [None]
     middle = _BLOCK * plan_blocks
     return range(max(1, middle - _BLOCK), middle + _BLOCK + 1)

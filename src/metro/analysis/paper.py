@@ -14,6 +14,8 @@ from metro.benchmark import (
     load_benchmark,
 )
 from metro.errors import BenchmarkError
+from metro.planners.methods.flat import FLAT
+from metro.planners.methods.metro import METRO
 
 _NAMES = {
     "benchmark": "benchmark",
@@ -95,7 +97,7 @@ def _flat_cells(benchmark: Benchmark) -> Iterator[PaperResult]:
         yield PaperResult(
             benchmark=benchmark.name,
             family=family,
-            method="flat",
+            method=FLAT.name,
             goal_distance=_FLAT_DISTANCE,
             step_budget=_FLAT_BUDGET,
             source="LeWM paper",
@@ -112,7 +114,7 @@ def _front_cells(benchmark: Benchmark) -> Iterator[PaperResult]:
                 yield PaperResult(
                     benchmark=benchmark.name,
                     family=family,
-                    method="metro",
+                    method=METRO.name,
                     goal_distance=int(distance),
                     step_budget=steps,
                     source="cell list",
@@ -127,6 +129,6 @@ def _place(cell: PaperResult) -> tuple[Any, ...]:
 
 
 def _order(cell: PaperResult) -> tuple[Any, ...]:
-    where = (cell.benchmark, cell.family, cell.method != "metro", cell.method)
+    where = (cell.benchmark, cell.family, cell.method != METRO.name, cell.method)
     setting = (cell.goal_distance, cell.step_budget, cell.plan_blocks or 0)
     return (*where, *setting, cell.waypoint_budget or 0, cell.source)

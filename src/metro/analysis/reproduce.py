@@ -9,7 +9,7 @@ from metro.analysis.config_results import ConfigResult, best_cell
 from metro.analysis.formatting import NOT_RUN, paper_percent, percent
 from metro.analysis.grouping import make_cells
 from metro.analysis.paper import PaperResult, load_paper_cells
-from metro.planners.method_names import HIERARCHICAL_METHODS
+from metro.planners.methods.registry import method_names
 
 HEADER = (
     *("benchmark", "model", "method", "d", "h", "H", "T"),
@@ -129,7 +129,7 @@ def command_of(paper: PaperResult) -> str:
     graph = ""
     if budget is not None:
         graph = f" --graph {name}.metro --waypoint-budget {budget}"
-    if paper.method in HIERARCHICAL_METHODS:
+    if paper.method in method_names(needs_macro=True):
         graph = f" --macro {paper.family.upper()}-MACRO --macro-steps 2"
     told = paper.plan_blocks
     blocks = "" if told is None else f" --plan-blocks {told}"

@@ -15,13 +15,16 @@ from metro.core.itinerary import path_segments
 from metro.data.collect.record import record
 from metro.data.corpus import Corpus, open_corpus
 from metro.errors import BenchmarkError
+from metro.evaluation.batch import Records
 from metro.evaluation.context import EvalContext
 from metro.evaluation.prepare import prepare_queries
 from metro.evaluation.queries import Query, QuerySet
 from metro.evaluation.records import Setting
-from metro.evaluation.run import Records, evaluate
+from metro.evaluation.run import evaluate
 from metro.models.frozen import FrozenModel
 from metro.models.loading import load_frozen
+from metro.planners.methods.flat import FLAT
+from metro.planners.methods.metro import METRO
 from metro.report.drawing.replays import room_of, take_ride
 from metro.report.drawing.video import draw_map, draw_storyboard, write_film
 
@@ -91,9 +94,9 @@ def _settings(plan: _Plan) -> dict[str, Setting]:
     """Return plain CEM with the paper's plan length for this distance, and metro."""
     far, budget = _DISTANCE // 5, 2 * _DISTANCE
     return {
-        f"plain CEM, h = {far}": Setting("flat", far, None, budget, _SEED),
+        f"plain CEM, h = {far}": Setting(FLAT.name, far, None, budget, _SEED),
         f"metro, h = {plan.plan_blocks}, H = {plan.waypoint_budget}": Setting(
-            "metro", plan.plan_blocks, plan.waypoint_budget, budget, _SEED
+            METRO.name, plan.plan_blocks, plan.waypoint_budget, budget, _SEED
         ),
     }
 

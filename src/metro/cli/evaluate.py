@@ -30,6 +30,7 @@ from metro.cli.options import (
     Workers,
 )
 from metro.cli.root import EVALUATION, app, print_json, require_worlds
+from metro.planners.methods.metro import METRO
 
 
 @app.command(rich_help_panel=EVALUATION)
@@ -54,8 +55,8 @@ def queries(
     from metro.cli.terminal import progress_bar
     from metro.data.corpus import open_corpus
     from metro.errors import BenchmarkError
+    from metro.evaluation.draw_queries import draw_queries
     from metro.evaluation.queries import save_queries
-    from metro.evaluation.settings import draw_queries
 
     if output.exists() and not force:
         raise BenchmarkError(f"{output} exists. Use --force to replace it.")
@@ -86,7 +87,7 @@ def evaluate(
             help="metro, flat, oracle, committed, waypoints, replay, random, stay, "
             "hi-lewm, hi-lewm-c or hi-lewm-c-staged."
         ),
-    ] = "metro",
+    ] = METRO.name,
     graph: Graph = None,
     macro: Macro = None,
     macro_steps: MacroSteps = None,
@@ -117,10 +118,11 @@ def evaluate(
     require_worlds("evaluate")
     from metro.cli.terminal import success_bar
     from metro.evaluation.context import EvalConfig
-    from metro.evaluation.grid import evaluate_grid
+    from metro.evaluation.draw_queries import find_queries
     from metro.evaluation.records import summarise
-    from metro.evaluation.settings import choose_settings, find_queries
-    from metro.planners.method_names import HIERARCHICAL_METHODS
+    from metro.evaluation.run import evaluate as plan_all
+    from metro.evaluation.settings import choose_settings
+    from metro.planners.methods.registry import find_method
 
     asked = find_queries(benchmark, goal_distance, query_file, first)
     source = EvalConfig(
@@ -139,9 +141,9 @@ def evaluate(
         option=option,
     )
     # Minutes a query: a Ctrl-C is not to lose more than one.
-    usual = 1 if method in HIERARCHICAL_METHODS else 25
+    usual = 1 if find_method(method).needs_macro else 25
     with success_bar(f"{method}, h = {settings[0].plan_blocks}") as progress:
-        rows = evaluate_grid(
+        rows = plan_all(
             source,
             settings,
             asked,
@@ -183,7 +185,7 @@ def sweep(
     output: RowsPath,
     method: Annotated[
         str, typer.Option(help="metro, committed, flat, oracle or waypoints.")
-    ] = "metro",
+    ] = METRO.name,
     graph: Graph = None,
     goal_distance: Distance = 75,
     plan_blocks: Annotated[
@@ -217,8 +219,8 @@ def sweep(
     from metro.analysis.grid_tables import COLUMNS, best_cells, grid
     from metro.cli.terminal import print_table, success_bar
     from metro.evaluation.context import EvalConfig
-    from metro.evaluation.grid import evaluate_grid
-    from metro.evaluation.settings import find_queries
+    from metro.evaluation.draw_queries import find_queries
+    from metro.evaluation.run import evaluate as plan_all
 
     settings = grid(
         plan_blocks,
@@ -232,7 +234,7 @@ def sweep(
     )
     asked = find_queries(benchmark, goal_distance, query_file, first)
     with success_bar(f"{len(settings)} runs") as progress:
-        rows = evaluate_grid(
+        rows = plan_all(
             source,
             settings,
             asked,

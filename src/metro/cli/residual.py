@@ -21,6 +21,7 @@ from metro.cli.options import (
     Workers,
 )
 from metro.cli.root import app, print_json, require_worlds
+from metro.planners.methods.hi_lewm_c import HI_LEWM_C
 
 
 @app.command()
@@ -38,7 +39,7 @@ def residual(
             help="hi-lewm, hi-lewm-c, hi-lewm-c-staged, metro; or a control: "
             "recorded, random."
         ),
-    ] = "hi-lewm-c",
+    ] = HI_LEWM_C.name,
     budget: Annotated[
         list[str] | None,
         typer.Option(help="small (3 x 20 x 384 renders) or large (8 x 30 x 384)."),

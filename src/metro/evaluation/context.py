@@ -1,59 +1,42 @@
-"""What queries are asked of: a world, a recording, a model, perhaps a graph."""
+"""What queries are planned with: an environment, a corpus, a model, perhaps a graph."""
 
-import time
-from contextlib import suppress
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field, replace
 from pathlib import Path
-from typing import Any, Self
+from typing import Any, Self, TypeVar
 
 import numpy as np
 from numpy.typing import NDArray
 
 from metro.benchmark import Benchmark, load_benchmark
-from metro.core.graph import FrameGraph, build_graph
-from metro.core.landmarks import Landmarks, choose_landmarks
+from metro.core.graph import FrameGraph
+from metro.core.latents import Latents
 from metro.core.planner import MetroPlanner
-from metro.core.pricing import PricingCurve, check_fit
-from metro.core.search import Routes, find_routes
+from metro.core.pricing import check_fit
+from metro.core.search import Routes
 from metro.data.corpus import Corpus, open_corpus
 from metro.data.provenance import require_fitting
 from metro.envs import open_env
 from metro.errors import BenchmarkError
+from metro.evaluation.env_pool import EnvPool
 from metro.evaluation.queries import Query, QuerySet
 from metro.evaluation.records import Setting
+from metro.evaluation.route_cache import RouteCache
 from metro.models.action_stats import ActionStats, stats_for
-from metro.models.adapter import PlannableModel, known_digest, require_frozen
+from metro.models.adapter import PlannableModel, known_digest
 from metro.models.allocator import keep_freed_memory
 from metro.models.devices import choose_device
 from metro.models.frozen import FrozenModel
 from metro.models.loading import load_model
 from metro.models.macro.macro_model import MacroModel
 from metro.models.macro.macro_weights import load_macro
-from metro.planners.hierarchical.budgets import HierarchySettings, hierarchy_settings
-from metro.planners.hierarchical.hierarchy import (
-    Hierarchy,
-    prepare_hierarchy,
-    require_macro,
-)
-from metro.planners.method_names import (
-    GRAPH_METHODS,
-    HIERARCHICAL_METHODS,
-    MODEL_METHODS,
-)
+from metro.planners.methods.method import Plan
+from metro.planners.methods.registry import find_method
 from metro.storage.artefacts import load_graph
 from metro.storage.made_from import Provenance
 from metro.types import Env, Vector
 
-
-def warm_up(graph: FrameGraph) -> Landmarks:
-    """Return landmarks for many queries, and plan once as those do.
-
-    Kernels are then compiled or loaded, and arrays are read.
-    """
-    first, landmarks = graph.latents.z[0], choose_landmarks(graph)
-    question = {"held_out": 0, "start": first, "landmarks": landmarks}
-    MetroPlanner(find_routes(graph, graph.latents.z[-1], **question))(first)
-    return landmarks
+T = TypeVar("T")
 
 
 @dataclass(frozen=True)
@@ -69,10 +52,8 @@ class EvalConfig:
     device: str | None = None
 
     def open(self) -> "EvalContext":
-        """Open all of them, the model on its device; close it after use.
-
-        Planning allocates the same arrays again and again: they are kept from now on.
-        """
+        """Open all of them, the model on its device; close it after use."""
+        # Planning allocates the same arrays again and again: the allocator keeps them.
         keep_freed_memory()
         chosen = load_benchmark(self.benchmark)
         model = load_model(self.model, trust_pickle=self.trust_pickle)
@@ -88,16 +69,24 @@ class EvalConfig:
 
 @dataclass
 class EvalContext:
-    """The parts, and what queries share: graphs by H, routes by H and query.
+    """The open parts, and what queries share. Implements `PlanContext` for methods.
 
     Attributes:
-        benchmark: Which world.
-        corpus: Where queries are from.
-        model: The frozen world model.
-        graph: For metro; its neighbour table serves every H.
-        macro: For the hierarchical methods.
-        encoder_digest: Of the model whose latents the graph has, if that is another
-            one with the same encoder; None: of ``model``.
+        benchmark: Which environment.
+        corpus: The recording that queries are from.
+        model: The world model.
+        graph: For methods with a graph; its neighbour table serves every H.
+        macro: The macro model, for hierarchical methods.
+        encoder_digest: Digest of the model whose latents the graph has, if that is
+            another one with the same encoder; None: ``model``.
+        corpus_latents: Latents of all episodes, where starts and goals are looked up;
+            None: the graph's.
+        graph_episodes: Sorted episodes of the corpus that the graph has, if it has
+            some only; None: all of them, by the same numbers.
+        extra_metadata: What rows of this context say beside the usual.
+        action_stats: How the model's actions are normalised: as its file says, else by
+            the statistics of the corpus.
+        envs: Environments that draw what the model was trained on.
     """
 
     benchmark: Benchmark
@@ -106,18 +95,19 @@ class EvalContext:
     graph: FrameGraph | None = None
     macro: MacroModel | None = None
     encoder_digest: str | None = None
-    _priced: FrameGraph | None = field(default=None, init=False, repr=False)
-    _landmarks: Landmarks | None = field(default=None, init=False, repr=False)
-    _routes: dict[Query, tuple[Routes, float]] = field(
-        default_factory=dict, init=False, repr=False
-    )
-    _worlds: list[Env] = field(default_factory=list, init=False, repr=False)
-    _hierarchies: dict[Any, Hierarchy] = field(
-        default_factory=dict, init=False, repr=False
-    )
+    corpus_latents: Latents | None = None
+    graph_episodes: NDArray[np.int64] | None = None
+    extra_metadata: Mapping[str, Any] = field(default_factory=dict)
+    action_stats: ActionStats = field(init=False, repr=False)
+    envs: EnvPool = field(init=False, repr=False)
+    _graphs: RouteCache | None = field(default=None, init=False, repr=False)
+    _made: dict[Hashable, Any] = field(default_factory=dict, init=False, repr=False)
 
     def __post_init__(self) -> None:
-        self.action_stats: ActionStats = stats_for(self.model, self.corpus)
+        self.action_stats = stats_for(self.model, self.corpus)
+        self.envs = EnvPool(self._open_env)
+        if self.graph is not None:
+            self._graphs = RouteCache(self.graph)
 
     def __enter__(self) -> Self:
         return self
@@ -126,24 +116,32 @@ class EvalContext:
         self.close()
 
     def close(self) -> None:
-        """Close the recording and all worlds."""
+        """Close the recording and all environments."""
         self.corpus.close()
-        self.discard(*self._worlds)
+        self.envs.close()
+
+    def plan_of(self, setting: Setting) -> Plan:
+        """Return a setting as the functions of its method take it."""
+        return Plan(
+            self,
+            setting.plan_blocks,
+            setting.waypoint_budget,
+            setting.macro_steps,
+            setting.option,
+        )
 
     def check(self, setting: Setting, queries: QuerySet | None = None) -> None:
         """Raise a `MetroError` unless the parts belong together."""
+        method = find_method(setting.method)
         self.corpus.require(self.benchmark)
         if queries is not None:
             queries.require_corpus(self.corpus.digest)
-        if setting.method in MODEL_METHODS:
+        if method.needs_model:
             require_fitting(self.corpus, self.model)
-        if setting.method in GRAPH_METHODS:
+        if method.needs_graph:
             self._check_graph(setting)
-        if setting.method in HIERARCHICAL_METHODS:
-            model = require_frozen(self.model, setting.method)
-            require_macro(setting.method, self.macro, model)
-            for distance in {query.goal_distance for query in queries or ()}:
-                _settings_of(setting, distance)
+        distances = sorted({query.goal_distance for query in queries or ()})
+        method.check(self.plan_of(setting), distances)
 
     def _check_graph(self, setting: Setting) -> None:
         if self.graph is None:
@@ -157,78 +155,70 @@ class EvalContext:
         )
         check_fit(self.graph.latents, setting.waypoint_budget)
 
+    @property
+    def graphs(self) -> RouteCache:
+        """The graph for every H, and the routes of the present one."""
+        if self._graphs is None:
+            raise BenchmarkError("There is no graph: metro build LATENTS.")
+        return self._graphs
+
     def graph_for(self, waypoint_budget: int) -> FrameGraph:
         """Return the graph priced for H; the last one is kept."""
-        if self.graph is None:
-            raise BenchmarkError("There is no graph: metro build LATENTS.")
-        if self._priced is None or self._priced.waypoint_budget != waypoint_budget:
-            self._routes.clear()
-            self._priced = self.graph
-            if self.graph.waypoint_budget != waypoint_budget:
-                latents, table = self.graph.latents, self.graph.table
-                pricing = PricingCurve.fit(
-                    latents, waypoint_budget, quantile=self.graph.pricing.quantile
-                )
-                self._priced = build_graph(latents, table, pricing)
-            # Kernels are loaded and arrays read now, not on the first query's time.
-            self._landmarks = warm_up(self._priced)
-        return self._priced
+        return self.graphs.priced(waypoint_budget)
 
     def routes_for(self, waypoint_budget: int, query: Query) -> tuple[Routes, float]:
         """Return the routes to a query's goal and the seconds that finding them took.
 
-        Kept for the present H until they are forgotten. The search stops once it is
-        certain where to start; planners go on where they must.
+        Kept for the present H until they are forgotten.
         """
-        graph = self.graph_for(waypoint_budget)
-        if query not in self._routes:
-            start, goal = self.ends_of(query)
-            held_out = self.held_out(query)
-            started = time.perf_counter()
-            routes = find_routes(
-                graph, goal, held_out=held_out, start=start, landmarks=self._landmarks
-            )
-            self._routes[query] = routes, time.perf_counter() - started
-        return self._routes[query]
+        ends, held_out = self.ends_of(query), self.held_out(query)
+        return self.graphs.routes(waypoint_budget, query, ends, held_out)
+
+    def planner_for(self, waypoint_budget: int, query: Query) -> MetroPlanner:
+        """Return the graph planner of a query's goal, its own episode held out."""
+        return MetroPlanner(self.routes_for(waypoint_budget, query)[0])
 
     def forget_routes(self) -> None:
-        """Let go of all routes, so that the next search finds their memory.
-
-        A search takes milliseconds; pages that were never used before cost as much.
-        """
-        self._routes.clear()
+        """Let go of all routes."""
+        if self._graphs is not None:
+            self._graphs.forget_routes()
 
     def ends_of(self, query: Query) -> tuple[Vector, Vector]:
         """Return the latents ``[D]`` of a query's start and goal, as the graph's."""
-        if self.graph is None:
-            raise BenchmarkError("There is no graph: metro build LATENTS.")
+        latents = self.corpus_latents
+        if latents is None:
+            if self.graph is None:
+                raise BenchmarkError("There is no graph: metro build LATENTS.")
+            latents = self.graph.latents
         first, last = (
-            self.graph.latents.z[self.frame_of(query.episode, step)]
+            latents.z[self.frame_of(query.episode, step)]
             for step in (query.start, query.goal)
         )
         return first, last
 
     def held_out(self, query: Query) -> int | None:
-        """Return which episode of the graph is the query's own; None: it has not."""
-        return query.episode
+        """Return the query's episode by the graph's number; None: it is not there."""
+        if self.graph_episodes is None:
+            return query.episode
+        places = np.flatnonzero(self.graph_episodes == query.episode)
+        return int(places[0]) if len(places) else None
 
-    def remarks(self) -> dict[str, Any]:
-        """Return what rows of this context say beside the usual; studies add to it."""
-        return {}
-
-    def hierarchy_for(self, setting: Setting, goal_distance: int) -> Hierarchy:
-        """Return a hierarchical method with its bank, made once."""
-        key = setting.method, setting.macro_steps, setting.option, goal_distance
-        if key not in self._hierarchies:
-            chosen = _settings_of(setting, goal_distance)
-            model = require_frozen(self.model, setting.method)
-            made = prepare_hierarchy(chosen, model, self.macro, self.corpus)
-            self._hierarchies[key] = made
-        return self._hierarchies[key]
+    def once(self, key: Hashable, make: Callable[[], T]) -> T:
+        """Return what ``make`` returned when ``key`` was first asked for."""
+        if key not in self._made:
+            self._made[key] = make()
+        made: T = self._made[key]
+        return made
 
     def frame_of(self, episode: int, step: int) -> int:
         """Return the row of the corpus, and frame of the graph, of a step."""
         return int(self.corpus.offsets[episode]) + step
+
+    def goal_latent(self, query: Query) -> NDArray[np.float32]:
+        """Return the latent ``[D]`` of a query's goal frame."""
+        goal = self.corpus.frames(query.episode)[query.goal]
+        latent: NDArray[np.float32] = self.model.encode(goal[None])[0]
+        return latent
 
     def own_latents(self, query: Query) -> NDArray[np.float32]:
         """Return the latents of the recording from start to goal, ``[d + 1, D]``."""
@@ -236,33 +226,22 @@ class EvalContext:
         latents: NDArray[np.float32] = self.model.encode(frames)
         return latents
 
-    def worlds(self, count: int) -> list[Env]:
-        """Return worlds that draw what the model was trained on, the same every time.
+    def own_actions(self, query: Query) -> NDArray[np.float32]:
+        """Return the recorded actions from start to goal, ``[d, A]``; NaN is 0."""
+        actions = self.once("actions", self._actions)
+        first, last = (
+            self.frame_of(query.episode, step) for step in (query.start, query.goal)
+        )
+        own: NDArray[np.float32] = actions[first:last]
+        return own
 
-        Opening one can take a second.
-        """
-        while len(self._worlds) < count:
-            world = open_env(
-                self.benchmark,
-                image_size=self.model.image_size or self.corpus.image_size,
-                rendering=self.model.rendering or self.corpus.rendering or "stock",
-            )
-            self._worlds.append(world)
-        return self._worlds[:count]
+    def _actions(self) -> NDArray[np.float32]:
+        return np.nan_to_num(self.corpus.column("action").astype(np.float32))
 
-    def discard(self, *worlds: Env) -> None:
-        """Close worlds and do not use them again, also those that died."""
-        for world in worlds:
-            self._worlds.remove(world)
-            with suppress(Exception):  # what died may not close either
-                world.close()
-
-
-def _settings_of(setting: Setting, goal_distance: int) -> HierarchySettings:
-    return hierarchy_settings(
-        setting.method,
-        goal_distance,
-        macro_steps=1 if setting.macro_steps is None else setting.macro_steps,
-        leave_one_out=setting.option == "leave-one-out",
-        clip_to_box=setting.option == "box",
-    )
+    def _open_env(self) -> Env:
+        """Return an environment that draws what the model was trained on."""
+        return open_env(
+            self.benchmark,
+            image_size=self.model.image_size or self.corpus.image_size,
+            rendering=self.model.rendering or self.corpus.rendering or "stock",
+        )

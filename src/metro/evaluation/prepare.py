@@ -4,8 +4,8 @@ from pathlib import Path
 
 from metro.benchmark import Benchmark
 from metro.data.corpus import Corpus
+from metro.evaluation.draw_queries import draw_queries
 from metro.evaluation.queries import QuerySet, load_queries, save_queries
-from metro.evaluation.settings import draw_queries
 from metro.types import ProgressBar
 
 

@@ -16,12 +16,7 @@ from metro.core.neighbours import DEFAULT_NEIGHBOURS
 from metro.core.pricing import DEFAULT_QUANTILE
 from metro.errors import BenchmarkError
 from metro.evaluation.queries import Query
-from metro.planners.method_names import (
-    GRAPH_METHODS,
-    HIERARCHICAL_METHODS,
-    METHODS,
-    OPTIONS,
-)
+from metro.planners.methods.registry import find_method, method_names, methods
 from metro.storage.atomic import write_atomically
 
 Record = dict[str, Any]
@@ -54,7 +49,7 @@ class Setting:
     """How queries are planned.
 
     Attributes:
-        method: One of `METHODS`.
+        method: Name of the method; other names of it are replaced by the one in rows.
         plan_blocks: h, action blocks of a micro plan.
         waypoint_budget: H, frames; None for methods without a graph.
         step_budget: T, environment steps.
@@ -72,25 +67,28 @@ class Setting:
     option: str | None = None
 
     def __post_init__(self) -> None:
-        if self.method not in METHODS:
+        method = find_method(self.method)
+        object.__setattr__(self, "method", method.name)
+        if (self.waypoint_budget is None) == method.needs_graph:
+            known = " and ".join(method_names(needs_graph=True))
             raise BenchmarkError(
-                f"method must be one of {', '.join(METHODS)}, got {self.method!r}."
+                f"waypoint_budget belongs to {known}, and only to them; got "
+                f"{self.waypoint_budget} for {self.method}."
             )
-        if (self.waypoint_budget is None) == (self.method in GRAPH_METHODS):
+        if (self.macro_steps is None) == method.needs_macro:
+            known = ", ".join(method_names(needs_macro=True))
             raise BenchmarkError(
-                f"waypoint_budget belongs to {' and '.join(GRAPH_METHODS)}, and only "
-                f"to them; got {self.waypoint_budget} for {self.method}."
+                f"macro_steps belongs to {known}, and only to them; got "
+                f"{self.macro_steps} for {self.method}."
             )
-        if (self.macro_steps is None) == (self.method in HIERARCHICAL_METHODS):
-            raise BenchmarkError(
-                f"macro_steps belongs to {', '.join(HIERARCHICAL_METHODS)}, and only "
-                f"to them; got {self.macro_steps} for {self.method}."
+        if self.option is not None and self.option not in method.options:
+            known = "; ".join(
+                f"{one.name}: {', '.join(one.options)}"
+                for one in methods()
+                if one.options
             )
-        if self.option is not None and self.option not in OPTIONS.get(self.method, ()):
-            known = [f"{name}: {', '.join(some)}" for name, some in OPTIONS.items()]
             raise BenchmarkError(
-                f"{self.method} has no option {self.option!r}. There are "
-                f"{'; '.join(known)}."
+                f"{self.method} has no option {self.option!r}. There are {known}."
             )
         if self.planner_seed < 0:
             raise BenchmarkError(

@@ -1,12 +1,13 @@
-"""The closed loop: observe, choose a target, plan, act, until the goal or the budget.
+"""Algorithm 1: observe, choose a sub-goal, plan, act; for several environments at once.
 
-All queries of a batch go in step, so that the encoder and the micro planner see them
-together; each has a world and random numbers of its own.
+`metro evaluate` and the policies run this one loop. The environments are stepped by the
+caller: frames go in, actions come out. Each environment has a selector and random
+numbers of its own, so that its actions do not depend on what is planned beside it.
 """
 
 import time
-from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections import Counter, deque
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Protocol
@@ -14,11 +15,11 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from metro.types import Env, Image, Progress, StateColumns, Vector
+from metro.types import Vector
 
 
 class SubgoalSelector(Protocol):
-    """Tells one query, before every micro plan, which latent to head for."""
+    """Chooses, before every micro plan of one query, which latent to head for."""
 
     def __call__(self, observed: Vector, step: int) -> tuple[Vector, str]:
         """Return the target ``[D]`` and a word for why, ``step`` frames after start."""
@@ -35,40 +36,15 @@ class MicroPlanner(Protocol):
     def plan(
         self, observed: NDArray[Any], target: NDArray[Any], queries: Sequence[int]
     ) -> NDArray[np.float32]:
-        """Return raw actions ``[B, frames, A]`` to be executed one after another."""
+        """Return raw actions ``[B, frames, A]`` to be executed one after another.
+
+        Args:
+            observed: ``[B, D]`` present latents.
+            target: ``[B, D]`` latents to reach.
+            queries: B numbers of the queries in the batch; a planner may keep random
+                numbers, or what is left of a plan, for each.
+        """
         ...
-
-
-@dataclass
-class Rollout:
-    """One query in its world.
-
-    Attributes:
-        world: At the start, aimed at the goal.
-        first: The recorded frame to start from, as the published protocol gives it.
-        guide: Which latent to head for.
-        is_presolved: Whether the start already meets the goal.
-        frames_to_success: Environment steps until the goal was met; None: never.
-        kinds: How often each word of the guide came.
-        path: The columns of every moment, if asked for.
-        pictures: Its pictures, if asked for.
-        error: What the world died of; None: it did not.
-    """
-
-    world: Env
-    first: Image
-    guide: SubgoalSelector
-    is_presolved: bool
-    frames_to_success: int | None = None
-    kinds: Counter[str] = field(default_factory=Counter)
-    path: list[StateColumns] = field(default_factory=list)
-    pictures: list[Image] = field(default_factory=list)
-    error: str | None = None
-
-    @property
-    def is_over(self) -> bool:
-        """Whether the goal was met, or the world died."""
-        return self.frames_to_success is not None or self.error is not None
 
 
 @dataclass
@@ -76,12 +52,12 @@ class Seconds:
     """Wall time of a batch, by what it was spent on.
 
     Attributes:
-        draw: Pictures of the world.
-        encode: Pictures to latents.
-        search: Routes to the goals, once a query; not part of the loop below.
+        draw: Rendering the environments.
+        encode: Frames to latents.
+        search: Routes to the goals, once per query.
         entry: From an observation to a target: entering the graph and walking.
         plan: The micro planner.
-        step: The world.
+        step: Stepping the environments.
     """
 
     draw: float = 0.0
@@ -100,93 +76,91 @@ class Seconds:
         setattr(self, phase, getattr(self, phase) + spent)
 
 
-def run_rollouts(
-    attempts: Sequence[Rollout],
-    actor: MicroPlanner,
-    *,
-    step_budget: int,
-    record: bool = False,
-    progress: Progress | None = None,
-) -> Seconds:
-    """Act until every attempt has met its goal or used its budget; fill them in.
+@dataclass
+class EpisodeState:
+    """What one environment is doing.
 
-    Success latches: a query that met its goal is left as it is. A start that is already
-    solved counts as solved after 1 step at the earliest, as in the published protocol.
-    A world that dies marks its attempt; the others go on.
+    Attributes:
+        make_selector: Called with the first observation ``[D]``.
+        selector: Which latent to head for; None before the first observation.
+        actions: Planned and not yet handed out.
+        step: Actions handed out since the start.
+        kinds: How often the selector gave each word.
+    """
 
-    Paper: Alg. 1. Decision: D13.
+    make_selector: Callable[[Vector], SubgoalSelector]
+    selector: SubgoalSelector | None = None
+    actions: deque[NDArray[np.float32]] = field(default_factory=deque)
+    step: int = 0
+    kinds: Counter[str] = field(default_factory=Counter)
+
+
+class ClosedLoop:
+    """Algorithm 1 for a batch of environments, numbered as the micro planner's queries.
+
+    ``begin`` an episode, ``observe`` a frame whenever ``is_waiting``, and execute the
+    ``next_actions``.
+
+    Paper: Alg. 1.
 
     Args:
-        attempts: Queries at their starts.
-        actor: Encoder and micro planner.
-        step_budget: T, environment steps.
-        record: Keep the columns and pictures of every moment.
-        progress: Called with (steps, step_budget).
+        planner: Encoder and micro planner.
+        seconds: Where the time of each phase is added; None: a new one.
     """
-    seconds = Seconds()
-    step = 0
-    live = list(range(len(attempts)))
-    while live and step < step_budget:
-        with seconds.of("draw"):
-            seen = {query: _look(attempts[query], step) for query in live}
-        live = [query for query in live if not attempts[query].is_over]
-        if not live:
-            break
-        frames = np.stack([seen[query] for query in live])
+
+    def __init__(self, planner: MicroPlanner, seconds: Seconds | None = None) -> None:
+        self.planner = planner
+        self.seconds = Seconds() if seconds is None else seconds
+        self.episodes: dict[int, EpisodeState] = {}
+
+    def begin(
+        self, number: int, make_selector: Callable[[Vector], SubgoalSelector]
+    ) -> None:
+        """Start an episode in environment ``number``; forget the one before.
+
+        Args:
+            number: The environment.
+            make_selector: Called with the first observation ``[D]``: a search that
+                knows where it starts can stop early.
+        """
+        self.episodes[number] = EpisodeState(make_selector)
+
+    def is_waiting(self, number: int) -> bool:
+        """Return whether an environment has no planned action left."""
+        return not self.episodes[number].actions
+
+    def observe(self, frames: NDArray[np.uint8], numbers: Sequence[int]) -> None:
+        """Plan from what environments ``numbers`` show, ``[B, S, S, 3]``."""
+        seconds = self.seconds
+        episodes = [self.episodes[number] for number in numbers]
         with seconds.of("encode"):
-            observed = actor.encode(frames)
+            observed = self.planner.encode(frames)
+        with seconds.of("search"):
+            for episode, latent in zip(episodes, observed, strict=True):
+                if episode.selector is None:
+                    episode.selector = episode.make_selector(latent)
         with seconds.of("entry"):
-            targets = _targets([attempts[query] for query in live], observed, step)
+            pairs = zip(episodes, observed, strict=True)
+            targets = np.stack([_target(*pair) for pair in pairs])
         with seconds.of("plan"):
-            plans = actor.plan(observed, targets, live)[:, : step_budget - step]
-        with seconds.of("step"):
-            for query, actions in zip(live, plans, strict=True):
-                _execute(attempts[query], actions, step, record=record)
-        step += plans.shape[1]
-        live = [query for query in live if not attempts[query].is_over]
-        if progress is not None:
-            progress(step, step_budget)
-    return seconds
+            plans = self.planner.plan(observed, targets, numbers)
+        for episode, actions in zip(episodes, plans, strict=True):
+            episode.actions = deque(actions)
+
+    def num_planned(self, number: int) -> int:
+        """Return how many actions of an environment are planned."""
+        return len(self.episodes[number].actions)
+
+    def next_actions(self, number: int, count: int = 1) -> list[NDArray[np.float32]]:
+        """Return the next ``count`` planned actions ``[A]`` of an environment."""
+        episode = self.episodes[number]
+        episode.step += count
+        return [episode.actions.popleft() for _ in range(count)]
 
 
-def _targets(
-    attempts: Sequence[Rollout], observed: NDArray[np.float32], step: int
-) -> NDArray[Any]:
-    """Ask every guide; return the targets ``[B, D]`` and count their kinds."""
-    targets = []
-    for attempt, latent in zip(attempts, observed, strict=True):
-        target, kind = attempt.guide(latent, step)
-        attempt.kinds[kind] += 1
-        targets.append(target)
-    return np.stack(targets)
-
-
-def _look(attempt: Rollout, step: int) -> Image:
-    if step > 0:
-        with surviving(attempt):
-            return attempt.world.render()
-    return attempt.first
-
-
-@contextmanager
-def surviving(attempt: Rollout) -> Iterator[None]:
-    """Mark the attempt if its world fails inside; simulators raise all sorts."""
-    try:
-        yield
-    except Exception as error:
-        attempt.error = f"{type(error).__name__}: {error}"
-
-
-def _execute(
-    attempt: Rollout, actions: NDArray[np.float32], step: int, *, record: bool
-) -> None:
-    """Act one action after another; stop where the goal is met."""
-    with surviving(attempt):
-        for number, action in enumerate(actions):
-            solved = attempt.world.step(action)
-            if record:
-                attempt.path.append(attempt.world.get_state())
-                attempt.pictures.append(attempt.world.render())
-            if solved:
-                attempt.frames_to_success = step + number + 1
-                return
+def _target(episode: EpisodeState, observed: Vector) -> Vector:
+    """Return the target ``[D]`` that the selector chooses, and count its kind."""
+    assert episode.selector is not None  # made from the same observation
+    target, kind = episode.selector(observed, episode.step)
+    episode.kinds[kind] += 1
+    return target

@@ -1,14 +1,18 @@
 """Algorithm 1 as a policy: for stable-worldmodel's World, or for a loop of your own."""
 
-from collections import deque
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
+from functools import cached_property, partial
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from metro.benchmark import benchmark_names, load_benchmark
+from metro.core.gaps import squared_gaps
 from metro.core.graph import FrameGraph
+from metro.core.landmarks import Landmarks, choose_landmarks
 from metro.core.planner import MetroPlanner, SubGoal
 from metro.core.search import find_routes
 from metro.errors import BenchmarkError
@@ -20,17 +24,27 @@ from metro.models.adapter import (
     require_frozen,
 )
 from metro.models.frozen import FrozenModel
+from metro.models.loading import load_model
 from metro.planners.cem import CEMSettings
-from metro.planners.closed_loop import MicroPlanner, Seconds
+from metro.planners.closed_loop import (
+    ClosedLoop,
+    MicroPlanner,
+    Seconds,
+    SubgoalSelector,
+)
+from metro.planners.methods.flat import GoalSelector
+from metro.planners.methods.metro import MetroSelector
 from metro.planners.micro import CEMPlanner
-from metro.planners.selectors import MetroSelector
 from metro.planners.swm_solvers import LatentCost, SolverPlanner
+from metro.storage.artefacts import load_graph
 from metro.storage.made_from import Provenance
 from metro.types import Vector, WorldModel
 
 Goal = Any
 """An image ``[S, S, 3]`` uint8, a latent ``[D]``, the number of a recorded frame, or a
 list or tuple of these, any of which will do."""
+
+Named = str | Path
 
 
 def usual_settings(model: FrozenModel | PlannableModel) -> CEMSettings:
@@ -44,49 +58,43 @@ def usual_settings(model: FrozenModel | PlannableModel) -> CEMSettings:
     return CEMSettings(plan_blocks=1, iterations=10)
 
 
-class MetroPolicy:
-    """Heads for recorded frames on the cheapest route to the goal, replanning often.
-
-    In stable-worldmodel: ``world.set_policy(policy)``; the goals are those of the world
-    (``infos["goal"]``). On a robot: ``action = policy.act(frame, goal)``, one a step.
-
-    Paper: Alg. 1, Sec. 5.4.
+class Policy(ABC):
+    """Acts by the closed loop: in a World of stable-worldmodel, or frame by frame.
 
     Args:
-        graph: Made with the same model.
-        model: Any world model (`metro.types.WorldModel`).
-        settings: Of the CEM; its ``plan_blocks`` is h. None: `usual_settings`.
-        seed: Of its random numbers; every environment has its own stream.
-        held_out: For every environment the episode to leave out, or None.
+        model: Any world model (`metro.types.WorldModel`), a file of one, or the name of
+            a shipped one.
+        settings: How hard the CEM searches; its ``plan_blocks`` is h. None:
+            `usual_settings`.
+        seed: Random seed; every environment draws from its own stream of it.
+        seeds: Random seed of every environment instead, as `metro evaluate` seeds its
+            queries.
         make_solver: A solver of swm instead of our CEM; see `SolverPlanner`.
         action_stats: How the model's actions are normalised. None: as the model says.
     """
 
-    def __init__(  # noqa: PLR0913
+    def __init__(
         self,
-        graph: FrameGraph,
-        model: WorldModel,
+        model: WorldModel | Named,
         *,
         settings: CEMSettings | None = None,
         seed: int = 7,
-        held_out: Sequence[int | None] | None = None,
+        seeds: Sequence[int] | None = None,
         make_solver: Callable[[LatentCost], Any] | None = None,
         action_stats: ActionStats | None = None,
     ) -> None:
         if seed < 0:
             raise BenchmarkError(f"seed must be 0 or more, got {seed}.")
-        model = as_world_model(model)
-        made = Provenance.of(graph.latents)
-        if made.model.digest is not None:
-            made.require(model=known_digest(model))
-        self.graph, self.model = graph, model
-        self.action_stats = require_stats(model, action_stats)
-        self.settings = settings or usual_settings(model)
+        if isinstance(model, str | Path):
+            model = load_model(str(model))
+        self.model = as_world_model(model)
+        self.action_stats = require_stats(self.model, action_stats)
+        self.settings = settings or usual_settings(self.model)
         self.seconds = Seconds()
         """Planning time so far, by phase."""
-        self._seed, self._held_out, self._make_solver = seed, held_out, make_solver
-        self._actor: MicroPlanner | None = None
-        self._riders: list[_Rider | None] = []
+        self._seed, self._seeds, self._make_solver = seed, seeds, make_solver
+        self._num_envs = 0
+        self._goals: dict[int, Goal] = {}
 
     def set_env(self, env: Any) -> None:
         """Get ready for the environments of a World; called by its ``set_policy``."""
@@ -94,26 +102,29 @@ class MetroPolicy:
         self.reset(getattr(env, "num_envs", 1))
 
     def set_seed(self, seed: int) -> None:
-        """Start the random numbers anew."""
+        """Start the random numbers again, from another seed."""
         self._seed = seed
-        self.reset(len(self._riders) or 1)
+        self.reset(self._num_envs or 1)
 
     def reset(self, num_envs: int = 1) -> None:
-        """Forget goals, routes and plans; start the random numbers anew."""
-        if self._held_out is not None and len(self._held_out) != num_envs:
+        """Forget goals, routes and plans; start the random numbers again."""
+        if self._seeds is not None and len(self._seeds) != num_envs:
             raise BenchmarkError(
-                f"held_out must name an episode or None for each environment: got "
-                f"{len(self._held_out)} for {num_envs} environments."
+                f"seeds must have a seed for each environment: got "
+                f"{len(self._seeds)} for {num_envs} environments."
             )
-        self._riders = [None] * num_envs
-        self._actor = self._make_actor(num_envs)
+        self._num_envs, self._goals = num_envs, {}
+        self._loop = ClosedLoop(self._make_planner(num_envs), self.seconds)
 
-    def _make_actor(self, num_envs: int) -> MicroPlanner:
+    def _make_planner(self, num_envs: int) -> MicroPlanner:
         if self._make_solver is None:
             parts = [np.random.SeedSequence([self._seed, n]) for n in range(num_envs)]
             seeds = [int(part.generate_state(1)[0]) for part in parts]
             return CEMPlanner(
-                self.model, self.settings, seeds, action_stats=self.action_stats
+                self.model,
+                self.settings,
+                self._seeds or seeds,
+                action_stats=self.action_stats,
             )
         return SolverPlanner(
             require_frozen(self.model, "A solver of stable-worldmodel"),
@@ -124,7 +135,7 @@ class MetroPolicy:
         )
 
     def act(self, frame: NDArray[np.uint8], goal: Goal) -> NDArray[np.float32]:
-        """Return the next action ``[A]`` of one robot; call it once a step.
+        """Return the next action ``[A]`` of one robot; call it once per step.
 
         A new goal may be given at any time.
 
@@ -132,7 +143,7 @@ class MetroPolicy:
             frame: ``[S, S, 3]`` what the camera shows.
             goal: What to reach.
         """
-        if len(self._riders) != 1:
+        if self._num_envs != 1:
             self.reset(1)
         return self._act(np.asarray(frame)[None], [goal], [0])[0]
 
@@ -141,10 +152,12 @@ class MetroPolicy:
 
         Environments that are over get NaN: the World does not step them.
         """
+        if self._num_envs == 0:
+            raise BenchmarkError("Call set_env or reset first.")
         frames, goals = (np.asarray(infos[key])[:, -1] for key in ("pixels", "goal"))
         fresh = infos.get("_needs_flush")
         for number in np.flatnonzero(fresh) if fresh is not None else ():
-            self._riders[number] = None
+            self._goals.pop(int(number), None)
         over = np.asarray(infos.get("terminated", np.zeros(len(frames)))).reshape(-1)
         live = [number for number in range(len(frames)) if not over[number]]
         actions = np.full((len(frames), self.model.action_size), np.nan, np.float32)
@@ -152,75 +165,137 @@ class MetroPolicy:
             actions[live] = self._act(frames[live], [goals[n] for n in live], live)
         return actions
 
-    @property
-    def sub_goals(self) -> list[SubGoal | None]:
-        """The present sub-goal of every environment, and why it was chosen."""
-        return [None if rider is None else rider.sub_goal for rider in self._riders]
-
     def _act(
         self, frames: NDArray[np.uint8], goals: list[Goal], numbers: list[int]
     ) -> NDArray[np.float32]:
-        riders = [self._rider(*pair) for pair in zip(numbers, goals, strict=True)]
-        idle = [row for row, rider in enumerate(riders) if not rider.plan]
-        if idle:
-            self._plan(frames[idle], [riders[row] for row in idle], numbers, idle)
-        return np.stack([rider.plan.popleft() for rider in riders])
+        loop = self._loop
+        for number, goal in zip(numbers, goals, strict=True):
+            if number not in self._goals or not _same(self._goals[number], goal):
+                self._goals[number] = goal
+                latents = self._latents_of(goal)
+                loop.begin(number, partial(self._make_selector, number, latents))
+        waiting = [row for row, number in enumerate(numbers) if loop.is_waiting(number)]
+        if waiting:
+            loop.observe(frames[waiting], [numbers[row] for row in waiting])
+        return np.stack([loop.next_actions(number)[0] for number in numbers])
 
-    def _plan(
-        self,
-        frames: NDArray[np.uint8],
-        riders: list["_Rider"],
-        numbers: list[int],
-        idle: list[int],
-    ) -> None:
-        actor, seconds = self._actor, self.seconds
-        if actor is None:
-            raise BenchmarkError("Call set_env or reset first.")
-        with seconds.of("encode"):
-            observed = actor.encode(frames)
-        with seconds.of("entry"):
-            pairs = zip(riders, observed, strict=True)
-            targets = np.stack([rider.guide(latent, 0)[0] for rider, latent in pairs])
-        with seconds.of("plan"):
-            plans = actor.plan(observed, targets, [numbers[row] for row in idle])
-        for rider, actions in zip(riders, plans, strict=True):
-            rider.plan.extend(actions)
-
-    def _rider(self, number: int, goal: Goal) -> "_Rider":
-        """Return who rides environment ``number``; a new one for a new goal."""
-        rider = self._riders[number]
-        if rider is None or not _same(rider.goal, goal):
-            latents = self._latents_of(goal)
-            held_out = None if self._held_out is None else self._held_out[number]
-            with self.seconds.of("search"):
-                routes = find_routes(self.graph, latents, held_out=held_out)
-            rider = _Rider(goal, MetroPlanner(routes))
-            self._riders[number] = rider
-        return rider
+    @abstractmethod
+    def _make_selector(
+        self, number: int, goals: list[Vector], observed: Vector
+    ) -> SubgoalSelector:
+        """Return the selector of environment ``number`` from its first observation."""
 
     def _latents_of(self, goal: Goal) -> list[Vector]:
         if isinstance(goal, list | tuple):
             return [latent for one in goal for latent in self._latents_of(one)]
         if isinstance(goal, int | np.integer):
-            frame = self.graph.latents.require_frame("goal", int(goal))
-            return [self.graph.latents.z[frame]]
+            return [self._recorded_latent(int(goal))]
         given = np.asarray(goal)
         if given.ndim == 1:
             return [given]
         return [self.model.encode(given[None])[0]]
 
+    def _recorded_latent(self, frame: int) -> Vector:
+        raise BenchmarkError(
+            f"goal must be an image or a latent, got frame {frame}: this policy has no "
+            f"graph with recorded frames."
+        )
 
-class _Rider:
-    """What one environment is doing: its goal, its guide, the actions left to do."""
 
-    def __init__(self, goal: Goal, planner: MetroPlanner) -> None:
-        self.goal = goal
-        self.guide = MetroSelector(planner)
-        self.plan: deque[NDArray[np.float32]] = deque()
+class MetroPolicy(Policy):
+    """Heads for recorded frames on the cheapest route to the goal, replanning often.
+
+    The whole story::
+
+        model = metro.load_model("lewm-small-tworoom")
+        corpus = metro.open_corpus("tworoom.h5")
+        graph = metro.FrameGraph.from_corpus(corpus, model, waypoint_budget=8)
+        policy = metro.MetroPolicy(graph, model)
+        action = policy.act(frame, goal)
+
+    The first observation starts one search for routes to the goal; every second micro
+    plan enters the graph again, wherever the environment is by then, and heads for the
+    next sub-goal. In stable-worldmodel: ``world.set_policy(policy)``; the goals are
+    those of the world (``infos["goal"]``).
+
+    Paper: Alg. 1, Sec. 5.4.
+
+    Args:
+        graph: The graph, or its file; made with the same model.
+        model: As for every `Policy`, which also explains the other options.
+        held_out: For every environment the episode to leave out, or None.
+    """
+
+    def __init__(
+        self,
+        graph: FrameGraph | Named,
+        model: WorldModel | Named,
+        *,
+        held_out: Sequence[int | None] | None = None,
+        **options: Any,
+    ) -> None:
+        super().__init__(model, **options)
+        self.graph = load_graph(graph) if isinstance(graph, str | Path) else graph
+        made = Provenance.of(self.graph.latents)
+        if made.model.digest is not None:
+            made.require(model=known_digest(self.model))
+        self._held_out = held_out
+
+    def reset(self, num_envs: int = 1) -> None:
+        """Forget goals, routes and plans; start the random numbers again."""
+        if self._held_out is not None and len(self._held_out) != num_envs:
+            raise BenchmarkError(
+                f"held_out must name an episode or None for each environment: got "
+                f"{len(self._held_out)} for {num_envs} environments."
+            )
+        super().reset(num_envs)
 
     @property
-    def sub_goal(self) -> SubGoal | None:
-        return self.guide.sub_goals[-1] if self.guide.sub_goals else None
+    def sub_goals(self) -> list[SubGoal | None]:
+        """The present sub-goal of every environment, and why it was chosen."""
+        found: list[SubGoal | None] = [None] * self._num_envs
+        for number, episode in self._loop.episodes.items():
+            if isinstance(episode.selector, MetroSelector):
+                found[number] = episode.selector.sub_goals[-1]
+        return found
+
+    @cached_property
+    def _landmarks(self) -> Landmarks:
+        return choose_landmarks(self.graph)
+
+    def _make_selector(
+        self, number: int, goals: list[Vector], observed: Vector
+    ) -> MetroSelector:
+        held_out = None if self._held_out is None else self._held_out[number]
+        routes = find_routes(
+            self.graph,
+            goals,
+            held_out=held_out,
+            start=observed,
+            landmarks=self._landmarks,
+        )
+        return MetroSelector(MetroPlanner(routes))
+
+    def _recorded_latent(self, frame: int) -> Vector:
+        latents = self.graph.latents
+        latent: Vector = latents.z[latents.require_frame("goal", frame)]
+        return latent
+
+
+class FlatPolicy(Policy):
+    """Plans straight to the goal with the micro planner, without a graph.
+
+    Of several goals it heads for the one whose latent is nearest at the start; a
+    recorded frame's number needs a graph and is refused.
+
+    Paper: Eq. 1.
+    """
+
+    def _make_selector(
+        self, number: int, goals: list[Vector], observed: Vector
+    ) -> GoalSelector:
+        nearest = int(np.argmin(squared_gaps(np.stack(goals), observed)))
+        return GoalSelector(goals[nearest])
 
 
 def _same(one: Goal, other: Goal) -> bool:

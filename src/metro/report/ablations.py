@@ -11,12 +11,15 @@ from metro.analysis.comparison import (
 )
 from metro.analysis.config_results import ConfigResult
 from metro.analysis.episode_results import Task
+from metro.planners.methods.committed import COMMITTED
+from metro.planners.methods.oracle import ORACLE
+from metro.planners.methods.time_indexed_oracle import TIME_INDEXED_ORACLE
 from metro.report.document import Block, Table, Text
 
 _LEFT_OUT = {
-    "committed": "no re-entry: the first route is followed to its end",
-    "oracle": "no graph: sub-goals from the query's own recording",
-    "waypoints": "no choice: the recording's own frames, by the clock",
+    COMMITTED.name: "no re-entry: the first route is followed to its end",
+    ORACLE.name: "no graph: sub-goals from the query's own recording",
+    TIME_INDEXED_ORACLE.name: "no choice: the recording's own frames, by the clock",
 }
 _HEADER = (
     *("benchmark", "model", "recordings", "d", "T", "instead", "metro", "success"),

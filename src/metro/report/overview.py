@@ -15,7 +15,7 @@ from metro.analysis.config_results import ConfigResult, best_covered
 from metro.analysis.episode_results import Task
 from metro.analysis.formatting import NOT_RUN
 from metro.analysis.paper import PaperResult
-from metro.planners.method_names import HIERARCHICAL_METHODS
+from metro.planners.methods.registry import method_names
 from metro.report.document import Table
 from metro.report.tables import paper_figure
 
@@ -79,7 +79,8 @@ def _best_hierarchical(
     found = [
         line
         for line in lines
-        if line.label in HIERARCHICAL_METHODS and line.step_budget == step_budget
+        if line.label in method_names(needs_macro=True)
+        and line.step_budget == step_budget
     ]
     return max(found, key=lambda line: (line.num_runs, line.success), default=None)
 

@@ -8,6 +8,8 @@ from metro.analysis.config_results import ConfigResult, best_cell
 from metro.analysis.formatting import NOT_RUN, paper_percent
 from metro.analysis.grouping import make_cells
 from metro.analysis.paper import PaperResult, load_paper_cells
+from metro.planners.methods import oracle
+from metro.planners.methods.committed import COMMITTED
 from metro.report.document import Block, Table, Text
 from metro.report.study import Row, Section, Study
 from metro.report.tables import arrival_of, paper_figure
@@ -149,13 +151,15 @@ def _is_alike(result: ConfigResult, other: ConfigResult) -> bool:
 
 def render_re_entry(rows: Sequence[Row]) -> Section:
     """Return metro with and without re-entry. Paper: Sec. 6.3."""
-    return Section(tuple(_blocks(rows, "committed", _PAIRED, with_arrivals=False)))
+    return Section(tuple(_blocks(rows, COMMITTED.name, _PAIRED, with_arrivals=False)))
 
 
 def render_oracle(rows: Sequence[Row]) -> Section:
     """Return metro beside the query's own recording. Paper: Sec. 6.3."""
     reading = _PAIRED + _ARRIVAL
-    return Section(tuple(_blocks(rows, "oracle", reading, with_arrivals=True)))
+    return Section(
+        tuple(_blocks(rows, oracle.ORACLE.name, reading, with_arrivals=True))
+    )
 
 
 def _blocks(

@@ -6,8 +6,10 @@ from pathlib import Path
 from typing import Any
 
 from metro.analysis.episode_results import load_records
+from metro.evaluation.batch import Records
 from metro.evaluation.context import EvalConfig, EvalContext
-from metro.evaluation.grid import evaluate_grid
+from metro.evaluation.draw_queries import find_queries
+from metro.evaluation.metadata import row_metadata
 from metro.evaluation.queries import QuerySet
 from metro.evaluation.records import (
     Setting,
@@ -16,8 +18,9 @@ from metro.evaluation.records import (
     run_key,
     to_json,
 )
-from metro.evaluation.run import Records, SuccessProgress, describe
-from metro.evaluation.settings import choose_settings, find_queries
+from metro.evaluation.run import SuccessProgress, evaluate
+from metro.evaluation.settings import choose_settings
+from metro.planners.methods.metro import METRO
 from metro.types import ProgressBar
 
 
@@ -64,7 +67,7 @@ class PlanningConfig:
         budget, steps = self.waypoint_budget, self.step_budget
         return choose_settings(
             self.source,
-            "metro",
+            METRO.name,
             plan_blocks=[self.plan_blocks],
             waypoint_budgets=None if budget is None else [budget],
             step_budget=2 * self.goal_distance if steps is None else steps,
@@ -98,7 +101,7 @@ def plan_in_each(
     rows: Records = []
     with bar(title) as progress:
         for number, source in enumerate(contexts):
-            rows += evaluate_grid(
+            rows += evaluate(
                 source,
                 settings,
                 queries,
@@ -124,13 +127,15 @@ def known_rows(
     found = {run_key(row): row for row in known}
     if not found:
         return []
-    metadata = [(setting, describe(context, queries, setting)) for setting in settings]
+    metadata = [
+        (setting, row_metadata(context, queries, setting)) for setting in settings
+    ]
     keys = [
         run_key(described | to_json(setting, query))
         for setting, described in metadata
         for query in queries
     ]
-    return [found[key] | context.remarks() for key in keys if key in found]
+    return [found[key] | dict(context.extra_metadata) for key in keys if key in found]
 
 
 def _over_all(

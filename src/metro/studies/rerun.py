@@ -9,13 +9,12 @@ from metro.benchmark import Benchmark, benchmarks_folder, load_benchmark
 from metro.data.corpus import Corpus, open_corpus
 from metro.errors import BenchmarkError
 from metro.evaluation.context import EvalConfig
-from metro.evaluation.grid import evaluate_grid
 from metro.evaluation.prepare import prepare_queries
 from metro.evaluation.queries import QuerySet, load_queries
 from metro.evaluation.records import Setting
-from metro.evaluation.settings import MICRO_BLOCKS
+from metro.evaluation.run import evaluate
 from metro.models.loading import load_frozen
-from metro.planners.method_names import HIERARCHICAL_METHODS
+from metro.planners.methods.registry import find_method
 from metro.types import ProgressBar
 
 _COUNT, _DRAW_SEED = 50, 0
@@ -101,7 +100,7 @@ def rerun(asked: Rerun, bar: ProgressBar) -> list[PaperResult]:
     source = asked.source.with_graph(graph)
     for distance, found in queries.items():
         with bar(f"d = {distance}, {len(chosen[distance])} runs") as progress:
-            evaluate_grid(
+            evaluate(
                 source,
                 chosen[distance],
                 found,
@@ -126,8 +125,10 @@ def _settings(
         if cell.goal_distance != distance:
             continue
         blocks = cell.plan_blocks
-        if cell.method in HIERARCHICAL_METHODS:
-            blocks = None if asked.source.macro is None else MICRO_BLOCKS
+        method = find_method(cell.method)
+        if method.needs_macro:
+            has_macro = asked.source.macro is not None
+            blocks = method.default_plan_blocks if has_macro else None
         if blocks is not None:
             key = (cell.method, blocks, cell.waypoint_budget)
             longest[key] = max(longest.get(key, 0), cell.step_budget)
@@ -138,7 +139,7 @@ def _settings(
             budget,
             steps,
             seed,
-            _MACRO_STEPS if method in HIERARCHICAL_METHODS else None,
+            _MACRO_STEPS if find_method(method).needs_macro else None,
         )
         for (method, blocks, budget), steps in longest.items()
         for seed in asked.planner_seeds

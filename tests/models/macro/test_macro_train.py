@@ -17,18 +17,20 @@ from metro.data.corpus import open_corpus
 from metro.data.encode import encode_corpus
 from metro.envs import open_env
 from metro.errors import LatentsError, ModelError
+from metro.evaluation.rollout import Rollout, run_rollouts
 from metro.models.loading import load_model
 from metro.models.macro.macro_data import make_trajectories, require_latents_of
 from metro.models.macro.macro_weights import load_macro
 from metro.models.macro.offline_cost import MacroCost, measure_offline
 from metro.planners.cem import CEMSettings
-from metro.planners.closed_loop import Rollout, run_rollouts
 from metro.planners.hierarchical.budgets import (
-    METHODS,
     HierarchySettings,
     MacroSearch,
 )
 from metro.planners.hierarchical.hierarchy import prepare_hierarchy
+from metro.planners.methods.hi_lewm import FREE
+from metro.planners.methods.hi_lewm_c import BANKED
+from metro.planners.methods.hi_lewm_c_staged import STAGED
 
 MODEL = "lewm-small-tworoom"
 
@@ -96,12 +98,12 @@ def test_pldm_has_macro_models_too(folder, parts):
     CliRunner().invoke(app, arguments, catch_exceptions=False)
     macro = load_macro(folder / "pldm.safetensors")
     assert macro.name == "macro-pldm-small-tworoom"
-    made = prepare_hierarchy(make_settings("hi-lewm-c"), model, macro, corpus)
+    made = prepare_hierarchy(make_settings(BANKED), model, macro, corpus)
     start, goal = model.encode(corpus.frames(0)[[0, 25]])
-    sub_goal, _ = made.guide(goal, seed=1, episode=0)(start, 0)
+    sub_goal, _ = made.make_selector(goal, seed=1, episode=0)(start, 0)
     assert sub_goal.shape == (model.latent_size,)
     with pytest.raises(ModelError, match="macro-pldm-small-tworoom"):
-        prepare_hierarchy(make_settings("hi-lewm-c"), other, macro, corpus)
+        prepare_hierarchy(make_settings(BANKED), other, macro, corpus)
 
 
 def test_costs_are_told_with_and_without_metro():
@@ -162,21 +164,21 @@ def attempts_of(hierarchy, corpus, model, queries):
         world.set_state(corpus.row(first))
         world.set_goal(corpus.row(first + 25))
         goal = model.encode(frames[25][None])[0]
-        guide = hierarchy.guide(goal, seed=seed, episode=episode)
+        guide = hierarchy.make_selector(goal, seed=seed, episode=episode)
         made.append(Rollout(world, frames[0], guide, world.is_solved()))
     return made
 
 
 def walk(hierarchy, corpus, model, queries):
     attempts = attempts_of(hierarchy, corpus, model, queries)
-    actor = hierarchy.actor([seed for _, seed in queries])
+    actor = hierarchy.make_micro_planner([seed for _, seed in queries])
     run_rollouts(attempts, actor, step_budget=20, record=True)
     for attempt in attempts:
-        attempt.world.close()
+        attempt.env.close()
     return attempts
 
 
-@pytest.mark.parametrize("method", METHODS)
+@pytest.mark.parametrize("method", [FREE, BANKED, STAGED])
 def test_methods_plan_in_the_world_whatever_the_company(parts, method):
     """Every method runs the closed loop; alone or in a batch it acts the same."""
     corpus, model, macro = parts
@@ -184,7 +186,7 @@ def test_methods_plan_in_the_world_whatever_the_company(parts, method):
     together = walk(hierarchy, corpus, model, [(0, 7), (1, 8)])
     alone = walk(hierarchy, corpus, model, [(1, 8)])[0]
     kinds = set(together[1].kinds)
-    assert kinds <= ({"stage 1", "stage 2"} if "staged" in method else {"macro"})
+    assert kinds <= ({"stage 1", "stage 2"} if method.is_staged else {"macro"})
     assert together[1].kinds == alone.kinds
     for ours, theirs in zip(together[1].path, alone.path, strict=True):
         for name, value in ours.items():
@@ -194,12 +196,12 @@ def test_methods_plan_in_the_world_whatever_the_company(parts, method):
 def test_options_reach_the_search(parts):
     """The box and the bank without an episode are there only if asked for."""
     corpus, model, macro = parts
-    plain = prepare_hierarchy(make_settings("hi-lewm"), model, macro, corpus)
+    plain = prepare_hierarchy(make_settings(FREE), model, macro, corpus)
     assert plain.box is None
     assert plain.bank is None
-    boxed = make_settings("hi-lewm", clip_to_box=True)
+    boxed = make_settings(FREE, clip_to_box=True)
     assert prepare_hierarchy(boxed, model, macro, corpus).box.shape == (2, 32)
-    settings = make_settings("hi-lewm-c", leave_one_out=True)
+    settings = make_settings(BANKED, leave_one_out=True)
     kept = prepare_hierarchy(settings, model, macro, corpus)
     assert kept.settings.leave_one_out
     solver = kept._solver(3)
@@ -210,7 +212,7 @@ def test_options_reach_the_search(parts):
 def test_what_is_missing_is_told(parts):
     """No macro model, another encoder's, too small a corpus: errors, not defaults."""
     corpus, model, macro = parts
-    settings = make_settings("hi-lewm-c")
+    settings = make_settings(BANKED)
     message = (
         "method hi-lewm-c needs a macro model. Train one: metro train-macro BENCHMARK."
     )

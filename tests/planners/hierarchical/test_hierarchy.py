@@ -24,6 +24,9 @@ from metro.planners.hierarchical.macro_selectors import (
     StagedSelector,
 )
 from metro.planners.hierarchical.receding import RecedingPlanner
+from metro.planners.methods.hi_lewm import FREE
+from metro.planners.methods.hi_lewm_c import BANKED
+from metro.planners.methods.hi_lewm_c_staged import STAGED
 
 SEARCH = MacroSearch(2, 64, 6, 8)
 START, GOAL = np.float32([0.5, -0.5]), np.float32([1.0, 2.0])
@@ -182,7 +185,7 @@ def test_warm_starts_are_what_was_left(macro_steps):
 @pytest.mark.parametrize(("distance", "switch"), [(25, 13), (50, 25), (75, 38)])
 def test_stages_switch_once(distance, switch):
     """One search; its two latents are held for ceil(d / 2) frames, then to the end."""
-    settings = hierarchy_settings("hi-lewm-c-staged", distance)
+    settings = hierarchy_settings(STAGED, distance, macro_steps=2)
     assert settings.stage_frames == switch
     assert settings.cuts == (switch,)
     solver = Fixed()
@@ -344,8 +347,8 @@ def test_a_micro_search_can_start_anywhere():
 )
 def test_budgets_are_the_published_ones(distance, macro, micro):
     """Samples, iterations and elites of both levels; two micro blocks, every 5."""
-    for method in ("hi-lewm", "hi-lewm-c"):
-        chosen = hierarchy_settings(method, distance, macro_steps=1)
+    for variant in (FREE, BANKED):
+        chosen = hierarchy_settings(variant, distance, macro_steps=1)
         high, low = chosen.macro, chosen.micro
         assert (high.num_samples, high.iterations, high.num_elites) == macro
         assert (low.num_samples, low.iterations, low.num_elites) == micro
@@ -359,25 +362,21 @@ def test_budgets_are_the_published_ones(distance, macro, micro):
     ("make", "message"),
     [
         (
-            lambda: hierarchy_settings("hi-lewm", 30),
+            lambda: hierarchy_settings(FREE, 30, macro_steps=1),
             "The published budgets are for goal distances 25, 50, 75; got 30. Choose "
             "one of them, or make HierarchySettings of your own in Python.",
         ),
         (
-            lambda: hierarchy_settings("hi", 25),
-            "method must be one of hi-lewm, hi-lewm-c, hi-lewm-c-staged, got 'hi'.",
-        ),
-        (
-            lambda: hierarchy_settings("hi-lewm-c-staged", 25, macro_steps=1),
+            lambda: hierarchy_settings(STAGED, 25, macro_steps=1),
             "hi-lewm-c-staged has 2 stages, so macro_steps must be 2; got 1.",
         ),
         (
-            lambda: hierarchy_settings("hi-lewm", 25, leave_one_out=True),
+            lambda: hierarchy_settings(FREE, 25, macro_steps=1, leave_one_out=True),
             "leave_one_out belongs to methods with a bank; hi-lewm has none.",
         ),
         (
-            lambda: hierarchy_settings("hi-lewm-c", 25, clip_to_box=True),
-            "clip_to_box belongs to hi-lewm; hi-lewm-c draws from a bank.",
+            lambda: hierarchy_settings(BANKED, 25, macro_steps=1, clip_to_box=True),
+            "clip_to_box belongs to methods without a bank; hi-lewm-c draws from one.",
         ),
         (
             lambda: MacroSearch(5, 64, 6, 8),
@@ -401,6 +400,6 @@ def test_wrong_settings_are_told(make, message):
 
 def test_own_settings_can_be_made():
     """Any budget goes, if it is written out."""
-    chosen = HierarchySettings("hi-lewm-c", 30, SEARCH, CEMSettings(2), bank_size=100)
-    assert chosen.has_bank
+    chosen = HierarchySettings(BANKED, 30, SEARCH, CEMSettings(2), bank_size=100)
+    assert chosen.variant.has_bank
     assert chosen.stage_frames == 15

@@ -12,9 +12,9 @@ from hypothesis import strategies as st
 from metro import PricingCurve, build_graph, find_neighbours, load, save
 from metro.errors import BenchmarkError
 from metro.evaluation.context import EvalConfig
-from metro.evaluation.grid import evaluate_grid
 from metro.evaluation.queries import Query, load_queries
 from metro.evaluation.records import Setting, read_records
+from metro.evaluation.run import evaluate
 from metro.studies.corpus_size.run import (
     CorpusSizeConfig,
     SubsetConfig,
@@ -129,7 +129,7 @@ def test_the_whole_corpus_is_the_evaluation(folder, tmp_path):
     asked = load_queries(folder / "q.csv")
     setting = Setting("metro", 1, 8, 15, 7)
     evaluated = tmp_path / "evaluated.jsonl"
-    whole = evaluate_grid(plain, [setting], asked, evaluated, batch=2)
+    whole = evaluate(plain, [setting], asked, evaluated, batch=2)
     reports = []
 
     @contextmanager

@@ -5,12 +5,7 @@ from dataclasses import dataclass
 from metro.errors import BenchmarkError
 from metro.models.macro.macro_sizes import NUM_WAYPOINTS
 from metro.planners.cem import CEMSettings
-from metro.planners.method_names import HIERARCHICAL_METHODS
-
-METHODS = HIERARCHICAL_METHODS
-
-STAGES = 2
-"""Macro steps of the staged method, each a stage."""
+from metro.planners.hierarchical.variants import STAGES, Variant
 
 BANK_SIZE = 65_536
 RESIDUAL = 0.2
@@ -60,10 +55,10 @@ class HierarchySettings:
     Decision: D21.
 
     Attributes:
-        method: One of `METHODS`.
+        variant: Which of the hierarchical methods.
         goal_distance: d, frames.
-        macro: Of the macro search.
-        micro: Of the micro search; only its first block is executed.
+        macro: Budget of the macro search.
+        micro: Budget of the micro search; only its first block is executed.
         replan_interval: Frames between two macro searches, at least.
         bank_size: Sequences in the bank of hi-lewm-c.
         leave_one_out: Whether the query's own episode is kept out of its bank; the
@@ -72,7 +67,7 @@ class HierarchySettings:
             authors' solver never reads it.
     """
 
-    method: str
+    variant: Variant
     goal_distance: int
     macro: MacroSearch
     micro: CEMSettings
@@ -82,33 +77,22 @@ class HierarchySettings:
     clip_to_box: bool = False
 
     def __post_init__(self) -> None:
-        if self.method not in METHODS:
+        variant = self.variant
+        if variant.is_staged and self.macro.macro_steps != STAGES:
             raise BenchmarkError(
-                f"method must be one of {', '.join(METHODS)}, got {self.method!r}."
-            )
-        if self.is_staged and self.macro.macro_steps != STAGES:
-            raise BenchmarkError(
-                f"hi-lewm-c-staged has {STAGES} stages, so macro_steps must be "
+                f"{variant.name} has {STAGES} stages, so macro_steps must be "
                 f"{STAGES}; got {self.macro.macro_steps}."
             )
-        if self.leave_one_out and not self.has_bank:
+        if self.leave_one_out and not variant.has_bank:
             raise BenchmarkError(
-                "leave_one_out belongs to methods with a bank; hi-lewm has none."
+                f"leave_one_out belongs to methods with a bank; {variant.name} has "
+                f"none."
             )
-        if self.clip_to_box and self.has_bank:
+        if self.clip_to_box and variant.has_bank:
             raise BenchmarkError(
-                f"clip_to_box belongs to hi-lewm; {self.method} draws from a bank."
+                f"clip_to_box belongs to methods without a bank; {variant.name} draws "
+                f"from one."
             )
-
-    @property
-    def has_bank(self) -> bool:
-        """Whether candidates come from a bank of recorded sequences."""
-        return self.method != "hi-lewm"
-
-    @property
-    def is_staged(self) -> bool:
-        """Whether there is one macro search only, at the start."""
-        return self.method == "hi-lewm-c-staged"
 
     @property
     def stage_frames(self) -> int:
@@ -119,7 +103,7 @@ class HierarchySettings:
     def cuts(self) -> tuple[int, ...]:
         """Frames at which a stage ends; empty unless staged."""
         ends = range(self.stage_frames, STAGES * self.stage_frames, self.stage_frames)
-        return tuple(ends) if self.is_staged else ()
+        return tuple(ends) if self.variant.is_staged else ()
 
 
 _BUDGETS = {
@@ -131,17 +115,17 @@ _BUDGETS = {
 
 
 def hierarchy_settings(
-    method: str,
+    variant: Variant,
     goal_distance: int,
     *,
-    macro_steps: int = STAGES,
+    macro_steps: int,
     leave_one_out: bool = False,
     clip_to_box: bool = False,
 ) -> HierarchySettings:
     """Return the published settings of a method for one distance to the goal.
 
     Args:
-        method: One of `METHODS`.
+        variant: Which of the hierarchical methods.
         goal_distance: d: 25, 50 or 75 frames.
         macro_steps: h_h: the paper reports the better of 1 and 2.
         leave_one_out: See `HierarchySettings`.
@@ -156,7 +140,7 @@ def hierarchy_settings(
     macro, micro = _BUDGETS[goal_distance]
     samples, iterations, elites = micro
     return HierarchySettings(
-        method,
+        variant,
         goal_distance,
         MacroSearch(macro_steps, *macro),
         CEMSettings(2, samples, elites, iterations),

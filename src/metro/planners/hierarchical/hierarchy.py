@@ -1,4 +1,4 @@
-"""The hierarchical baselines put together: guides and actors for queries."""
+"""The hierarchical baselines put together: selectors and micro planners."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -45,19 +45,19 @@ class Hierarchy:
     bank: Bank | None
     box: Tensor | None
 
-    def guide(
+    def make_selector(
         self, goal: Vector, *, seed: int, episode: int
     ) -> HierarchicalSelector | StagedSelector:
-        """Return the guide of one query.
+        """Return the sub-goal selector of one query.
 
         Args:
             goal: ``[D]``.
-            seed: Of the query; the macro level draws from a stream of its own.
-            episode: The query's, left out of the bank if that was asked for.
+            seed: Random seed of the query; the macro level draws from its own stream.
+            episode: The query's episode, left out of the bank with leave_one_out.
         """
         chosen = self.settings
         solver, stream = self._solver(episode), macro_stream(seed)
-        if chosen.is_staged:
+        if chosen.variant.is_staged:
             return StagedSelector(
                 solver, goal, stream, stage_frames=chosen.stage_frames
             )
@@ -66,11 +66,11 @@ class Hierarchy:
             goal,
             stream,
             replan_interval=chosen.replan_interval,
-            warm_start=not chosen.has_bank,
+            warm_start=not chosen.variant.has_bank,
         )
 
-    def actor(self, seeds: Sequence[int]) -> RecedingPlanner:
-        """Return the micro level of a batch of queries, one seed each."""
+    def make_micro_planner(self, seeds: Sequence[int]) -> RecedingPlanner:
+        """Return the micro planner of a batch of queries, one seed each."""
         chosen = self.settings
         return RecedingPlanner(
             self.model,
@@ -107,12 +107,12 @@ def prepare_hierarchy(
             normalise actions if the model has none.
         bank_seed: Of what is drawn from the corpus.
     """
-    macro = require_macro(settings.method, macro, model)
+    macro = require_macro(settings.variant.name, macro, model)
     require_fitting(corpus, model)
     stats = stats_for(model, corpus)
     recorded = Recorded(raw_actions(corpus), np.asarray(corpus.lengths), stats)
     bank, box = None, None
-    if settings.has_bank:
+    if settings.variant.has_bank:
         bank = build_bank(
             recorded,
             model,

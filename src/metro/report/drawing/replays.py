@@ -4,10 +4,10 @@ import numpy as np
 
 from metro.benchmark import load_benchmark
 from metro.envs import open_env
+from metro.evaluation.batch import plan_one
 from metro.evaluation.context import EvalContext
 from metro.evaluation.queries import Query
 from metro.evaluation.records import Setting
-from metro.evaluation.run import plan_one
 from metro.report.drawing.video import RecordedRollout
 from metro.types import Image, StateColumns
 

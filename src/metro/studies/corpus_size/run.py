@@ -1,8 +1,7 @@
 """Plans with graphs of fewer and fewer episodes, on the same queries."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from dataclasses import dataclass
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,11 +10,10 @@ from metro.core.graph import FrameGraph, build_graph
 from metro.core.neighbours import find_neighbours
 from metro.core.pricing import PricingCurve
 from metro.errors import BenchmarkError
+from metro.evaluation.batch import Records
 from metro.evaluation.context import EvalConfig, EvalContext
-from metro.evaluation.queries import Query
-from metro.evaluation.run import Records
 from metro.studies.planning import PlanningConfig, plan_in_each
-from metro.types import ProgressBar, Vector
+from metro.types import ProgressBar
 
 SHARES = (1.0, 3.0, 10.0, 100.0)
 """Percent of the episodes, as in the paper."""
@@ -99,7 +97,7 @@ class SubsetConfig(EvalConfig):
     share: float = 100.0
     subset_seed: int = 0
 
-    def open(self) -> "SubsetContext":
+    def open(self) -> EvalContext:
         """Open all parts, and build the graph of the share."""
         opened = super().open()
         whole = opened.graph
@@ -112,50 +110,16 @@ class SubsetConfig(EvalConfig):
         except BaseException:
             opened.close()
             raise
-        return SubsetContext(
+        return EvalContext(
             opened.benchmark,
             opened.corpus,
             opened.model,
             graph,
-            whole=whole,
-            episodes=episodes,
-            part=(self.share, self.subset_seed),
+            corpus_latents=whole.latents,
+            graph_episodes=episodes,
+            extra_metadata={
+                "share": self.share,
+                "subset_seed": self.subset_seed,
+                "episodes_used": len(episodes),
+            },
         )
-
-
-@dataclass
-class SubsetContext(EvalContext):
-    """A context whose graph has some of the corpus' episodes, numbered from 0.
-
-    Attributes:
-        whole: The graph of all episodes, which has the latents of starts and goals.
-        episodes: Sorted episodes of the corpus; the graph's episode i is
-            ``episodes[i]``.
-        part: The share in percent, and the seed that chose the episodes.
-    """
-
-    whole: FrameGraph | None = None
-    episodes: NDArray[np.int64] = field(default_factory=lambda: np.empty(0, np.int64))
-    part: tuple[float, int] = (100.0, 0)
-
-    def ends_of(self, query: Query) -> tuple[Vector, Vector]:
-        """Return the latents ``[D]`` of a query's start and goal, from the whole."""
-        if self.whole is None:
-            raise BenchmarkError("There is no graph: metro build LATENTS.")
-        first, last = (
-            self.whole.latents.z[self.frame_of(query.episode, step)]
-            for step in (query.start, query.goal)
-        )
-        return first, last
-
-    def held_out(self, query: Query) -> int | None:
-        """Return the graph's number of the query's episode; None: it has not got it."""
-        place = int(np.searchsorted(self.episodes, query.episode))
-        found = place < len(self.episodes) and self.episodes[place] == query.episode
-        return place if found else None
-
-    def remarks(self) -> dict[str, Any]:
-        """Return the share, its seed, and how many episodes that is."""
-        share, seed = self.part
-        used = len(self.episodes)
-        return {"share": share, "subset_seed": seed, "episodes_used": used}

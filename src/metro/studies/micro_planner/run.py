@@ -8,11 +8,13 @@ from typing import Any
 import torch
 
 from metro.errors import BenchmarkError, ModelError, short
+from metro.evaluation.batch import Records
 from metro.evaluation.context import EvalConfig, EvalContext
 from metro.evaluation.records import Setting, read_records
-from metro.evaluation.run import Records
 from metro.models.frozen import FrozenModel
 from metro.models.loading import load_frozen
+from metro.planners.methods.flat import FLAT
+from metro.planners.methods.oracle import ORACLE
 from metro.studies.micro_planner.section import BASE, FINE_TUNED, METHODS
 from metro.studies.planning import PlanningConfig, plan_in_each
 from metro.types import ProgressBar
@@ -51,8 +53,8 @@ class MicroPlannerConfig:
         """Return the settings of all methods: flat has its own h, oracle metro's."""
         found = []
         for metro in self.plan.metro_settings():
-            oracle = replace(metro, method="oracle", waypoint_budget=None)
-            flat = replace(oracle, method="flat", plan_blocks=self.flat_blocks)
+            oracle = replace(metro, method=ORACLE.name, waypoint_budget=None)
+            flat = replace(oracle, method=FLAT.name, plan_blocks=self.flat_blocks)
             found += [
                 one for one in (flat, metro, oracle) if one.method in self.methods
             ]
@@ -122,7 +124,7 @@ class ModelConfig(EvalConfig):
     base: str = ""
     own_graph: bool = True
 
-    def open(self) -> "ModelContext":
+    def open(self) -> EvalContext:
         """Open all parts; the encoders are compared if the graph is the base's."""
         base = load_frozen(self.base, trust_pickle=self.trust_pickle)
         opened = super().open()
@@ -132,28 +134,17 @@ class ModelConfig(EvalConfig):
             except BaseException:
                 opened.close()
                 raise
-        return ModelContext(
+        return EvalContext(
             opened.benchmark,
             opened.corpus,
             opened.model,
             opened.graph,
             encoder_digest=None if self.own_graph else base.digest,
-            base=base.digest,
+            extra_metadata=_role(opened.model.digest, base.digest),
         )
 
 
-@dataclass
-class ModelContext(EvalContext):
-    """A context whose rows say which of the two models it has."""
-
-    base: str = ""
-
-    def remarks(self) -> dict[str, Any]:
-        """Return the base's digest, and the role of this context's model."""
-        return _role(self.model.digest, self.base)
-
-
-def _role(digest: str, base: str) -> dict[str, Any]:
+def _role(digest: str | None, base: str) -> dict[str, Any]:
     return {"base": base, "role": BASE if digest == base else FINE_TUNED}
 
 

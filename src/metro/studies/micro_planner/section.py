@@ -6,6 +6,9 @@ from typing import Any
 from metro.analysis.comparison import ORDER
 from metro.analysis.config_results import ConfigResult
 from metro.analysis.grouping import make_cells
+from metro.planners.methods.flat import FLAT
+from metro.planners.methods.metro import METRO
+from metro.planners.methods.oracle import ORACLE
 from metro.report.document import Table, Text
 from metro.report.study import Row, Section, Study
 from metro.studies.common import (
@@ -19,7 +22,7 @@ from metro.studies.common import (
 )
 
 NAME = "micro-planner"
-METHODS = ("flat", "metro", "oracle")
+METHODS = (FLAT.name, METRO.name, ORACLE.name)
 BASE, FINE_TUNED = "base", "fine-tuned"
 
 _MODELS = ("base model", "fine-tuned model")

@@ -16,6 +16,7 @@ from metro.envs.state_spaces import OpenAdapter
 from metro.errors import BenchmarkError
 from metro.evaluation.context import EvalConfig
 from metro.evaluation.queries import Query
+from metro.planners.methods.metro import METRO
 from metro.storage.artefacts import load_graph
 from metro.studies.residual.measure import SearchConfig
 from metro.studies.residual.sources import Asked, find_sub_goals
@@ -85,7 +86,7 @@ def _frames_below(
     rows: Sequence[dict[str, Any]], context: EvalConfig, asked: Asked
 ) -> list[int]:
     """Return the recorded frame to draw under each row."""
-    if asked.method in (*CONTROLS, "metro") or context.graph is None:
+    if asked.method in (*CONTROLS, METRO.name) or context.graph is None:
         return [_own_or_nearest(row) for row in rows]
     found = find_sub_goals(context, asked)
     with context.open() as opened:

@@ -7,6 +7,10 @@ from typing import Any
 import numpy as np
 
 from metro.errors import BenchmarkError
+from metro.planners.methods.hi_lewm_c import HI_LEWM_C
+from metro.planners.methods.metro import METRO
+from metro.planners.methods.random import RANDOM
+from metro.planners.methods.registry import method_names
 from metro.report.document import Block, Picture, Table, Text
 from metro.report.plots import COLOURS, pyplot, to_png
 from metro.report.study import Row, Section, Study
@@ -18,15 +22,15 @@ COLUMNS = (
 )
 
 PAPER = {
-    ("cube", "hi-lewm-c", "small"): 0.92,
-    ("cube", "hi-lewm-c", "large"): 0.89,
-    ("pusht", "hi-lewm-c", "small"): 2.31,
-    ("pusht", "hi-lewm-c", "large"): 2.29,
+    ("cube", HI_LEWM_C.name, "small"): 0.92,
+    ("cube", HI_LEWM_C.name, "large"): 0.89,
+    ("pusht", HI_LEWM_C.name, "small"): 2.31,
+    ("pusht", HI_LEWM_C.name, "large"): 2.29,
 }
 """Medians of the paper's appendix, for LeWM; of another model, in its own units."""
 
 NAME = "residual"
-_METHODS = ("recorded", "metro", "hi-lewm", "hi-lewm-c", "hi-lewm-c-staged", "random")
+_METHODS = ("recorded", METRO.name, *method_names(needs_macro=True), RANDOM.name)
 _BUDGETS = ("small", "large")
 _EXACT = 0.05
 """Share of a frame's gap below which a median counts as zero."""

@@ -6,11 +6,12 @@ from pathlib import Path
 from metro.core.latents import Latents
 from metro.errors import BenchmarkError
 from metro.evaluation.context import EvalConfig
+from metro.evaluation.draw_queries import find_queries
 from metro.evaluation.queries import QuerySet
-from metro.evaluation.settings import choose_settings, find_queries
+from metro.evaluation.settings import choose_settings
 from metro.models.loading import load_frozen
 from metro.planners.hierarchical.hierarchy import require_macro
-from metro.planners.method_names import GRAPH_METHODS, HIERARCHICAL_METHODS
+from metro.planners.methods.registry import find_method
 from metro.storage.artefacts import load
 from metro.studies.residual.measure import SearchConfig
 from metro.studies.residual.sub_goals import SubGoals, collect_sub_goals
@@ -89,14 +90,14 @@ def find_sub_goals(
     context: EvalConfig, asked: Asked, *, progress: Progress | None = None
 ) -> SubGoals:
     """Return all sub-goals of the runs that were asked for."""
-    if asked.method in HIERARCHICAL_METHODS and context.macro is None:
+    if find_method(asked.method).needs_macro and context.macro is None:
         require_macro(asked.method, None, load_frozen(context.model))
     (setting,) = choose_settings(
         context,
         asked.method,
         plan_blocks=None if asked.plan_blocks is None else [asked.plan_blocks],
         waypoint_budgets=[asked.waypoint_budget]
-        if asked.waypoint_budget is not None and asked.method in GRAPH_METHODS
+        if asked.waypoint_budget is not None and find_method(asked.method).needs_graph
         else None,
         step_budget=2 * asked.goal_distance
         if asked.step_budget is None

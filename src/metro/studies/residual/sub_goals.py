@@ -12,16 +12,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metro.errors import BenchmarkError, StorageError, short
+from metro.evaluation.batch import make_micro_planner, make_rollouts
 from metro.evaluation.context import EvalContext
+from metro.evaluation.metadata import row_metadata
 from metro.evaluation.queries import Query, QuerySet
 from metro.evaluation.records import Setting
-from metro.evaluation.run import (
-    check_queries,
-    describe,
-    make_micro_planner,
-    make_rollout,
-)
-from metro.planners.closed_loop import SubgoalSelector, run_rollouts
+from metro.evaluation.rollout import run_rollouts
+from metro.evaluation.run import check_queries
+from metro.planners.closed_loop import SubgoalSelector
 from metro.storage.atomic import write_atomically
 from metro.types import LatentArray, Progress, Vector
 
@@ -114,7 +112,7 @@ def _save(found: SubGoals, path: Path) -> None:
 def _provenance(
     context: EvalContext, setting: Setting, queries: QuerySet
 ) -> dict[str, Any]:
-    told = describe(context, queries, setting)
+    told = row_metadata(context, queries, setting)
     kept = ("benchmark", "model", "corpus", "macro", "graph", "rendering")
     return {name: told[name] for name in kept} | {
         "setting": vars(setting),
@@ -130,17 +128,13 @@ def _collect(
     progress: Progress | None,
 ) -> SubGoals:
     asked: Sequence[Query] = list(queries)
-    worlds = context.worlds(len(asked))
-    attempts = [
-        make_rollout(context, setting, query, world)
-        for query, world in zip(asked, worlds, strict=True)
-    ]
-    guides = [RecordingSelector(attempt.guide) for attempt in attempts]
+    attempts = make_rollouts(context, setting, asked)
+    guides = [RecordingSelector(attempt.selector) for attempt in attempts]
     for attempt, guide in zip(attempts, guides, strict=True):
-        attempt.guide = guide
+        attempt.selector = guide
     actor = make_micro_planner(context, setting, asked)
     run_rollouts(attempts, actor, step_budget=setting.step_budget, progress=progress)
-    context.discard(*(a.world for a in attempts if a.error is not None))
+    context.envs.discard(*(a.env for a in attempts if a.error is not None))
     found = [
         (latent, observed, [query.episode, query.start, query.goal, step])
         for query, guide in zip(asked, guides, strict=True)

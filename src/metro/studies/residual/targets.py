@@ -12,12 +12,14 @@ import numpy as np
 
 from metro.core.latents import Latents
 from metro.errors import BenchmarkError, LatentsError
-from metro.planners.method_names import HIERARCHICAL_METHODS
+from metro.planners.methods.metro import METRO
+from metro.planners.methods.random import RANDOM
+from metro.planners.methods.registry import method_names
 from metro.studies.residual.sub_goals import SubGoals
 from metro.types import LatentArray, Vector
 
-PLANNERS = (*HIERARCHICAL_METHODS, "metro")
-CONTROLS = ("recorded", "random")
+PLANNERS = (*method_names(needs_macro=True), METRO.name)
+CONTROLS = ("recorded", RANDOM.name)
 """Of all kinds, fewer latents are the first of more, so that rows can be added to."""
 SOURCES = (*PLANNERS, *CONTROLS)
 
@@ -75,7 +77,7 @@ def random_targets(latents: Latents, *, count: int, seed: int) -> Targets:
     noise = np.random.default_rng([seed, 2]).standard_normal((count, latents.dim))
     drawn = rows.mean(axis=0) + (noise * np.sqrt(np.maximum(values, 0))) @ vectors.T
     where = [{"number": number} for number in range(count)]
-    return Targets("random", drawn.astype(np.float32), where, {})
+    return Targets(RANDOM.name, drawn.astype(np.float32), where, {})
 
 
 def sub_goal_targets(found: SubGoals, *, count: int, seed: int) -> Targets:

@@ -1,0 +1,1 @@
+"""Planning methods: one file per method, found by `metro.planners.methods.registry`."""
