@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from metro.errors import BenchmarkError
+from metro.evaluation.queries import Query
 from metro.evaluation.records import (
     Setting,
     append_records,
@@ -18,6 +19,7 @@ from metro.evaluation.records import (
     record_name,
     require_writable,
     run_key,
+    to_json,
 )
 
 RESULTS = Path(__file__).parents[2] / "results"
@@ -209,3 +211,20 @@ def test_a_file_that_cannot_be_written_is_told_first(tmp_path):
     with pytest.raises(BenchmarkError, match="rows.jsonl cannot be written"):
         require_writable(tmp_path / "notes.txt" / "rows.jsonl")
     assert (tmp_path / "notes.txt").read_text() == "mine"
+
+
+def test_rows_of_all_commits_have_one_schema():
+    """Settings and queries of old rows are those of today; what was added may lack."""
+    required = {"benchmark", "corpus", "error", "frames_to_success", "graph"}
+    required |= {"is_presolved", "kinds", "model", "query", "seconds", "setting"}
+    required |= {"versions", "rendering", "queries", "tags", "batch"}
+    later = {"demonstration_frames", "device", "graph_options", "macro", "processor"}
+    later |= {"renderer", "trained_on_corpus"}
+    for file in find_record_files(RESULTS):
+        for row in read_records(file):
+            assert required <= row.keys() <= required | later
+            setting, query = Setting(**row["setting"]), Query(**row["query"])
+            assert to_json(setting, query) == {
+                "setting": row["setting"],
+                "query": row["query"],
+            }
