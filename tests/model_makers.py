@@ -6,12 +6,12 @@ import numpy as np
 
 from metro.models.frozen import FrozenModel
 from metro.models.networks import WorldModelNetwork
-from metro.models.presets import SMALL
+from metro.models.presets import small_sizes
 from metro.models.sequences import TrajectoryDataset
 from metro.models.train_config import TrainConfig
 
 TINY = replace(
-    SMALL["tworoom"],
+    small_sizes("tworoom"),
     image_size=16,
     widths=(8, 16),
     latent_size=8,

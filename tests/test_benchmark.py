@@ -13,7 +13,7 @@ from metro.benchmark import (
     load_benchmark,
     read_benchmark,
 )
-from metro.data.collect import VARIANTS, find_recipe, make_collector
+from metro.data.collect.variants import find_variant, find_variants
 from metro.errors import BenchmarkError
 
 NAMES = ["cube", "pusht", "reacher", "tworoom"]
@@ -39,12 +39,12 @@ def test_each_can_be_read(name):
 
 @pytest.mark.parametrize("name", NAMES)
 def test_recipes_of_the_toml_are_those_of_the_registry(name):
-    """In the same order, and each has a collector that can be made."""
-    assert load_benchmark(name).recipes == tuple(VARIANTS[name])
-    for recipe in VARIANTS[name]:
-        collector = make_collector(name, recipe)
-        assert callable(collector.begin)
-        assert callable(collector.act)
+    """In the same order, and each has a policy that can be made."""
+    assert load_benchmark(name).recipes == tuple(find_variants(name))
+    for variant in find_variants(name).values():
+        policy = variant.make_policy()
+        assert callable(policy.begin)
+        assert callable(policy.act)
 
 
 def test_an_unknown_benchmark_names_the_known():
@@ -58,7 +58,7 @@ def test_an_unknown_recipe_names_the_known():
     """Of that benchmark."""
     message = "reacher has no recipe 'expert'. It has random, mixture."
     with pytest.raises(BenchmarkError, match=f"^{re.escape(message)}$"):
-        find_recipe("reacher", "expert")
+        find_variant("reacher", "expert")
 
 
 def test_an_unknown_key_names_the_valid(tmp_path):
@@ -70,7 +70,8 @@ def test_an_unknown_key_names_the_valid(tmp_path):
         f"{file} has the unknown key 'action_sise'. Valid keys are env_id, "
         "env_arguments, action_size, action_block, restore_method, restore, "
         "goal_method, goal, goal_constants, success, recipes, renderings, "
-        "episode_steps, cem_iterations, start_tag, paper."
+        "episode_steps, cem_iterations, start_tag, paper, renderer, map_column, "
+        "small_model, state_targets, released, demo."
     )
     with pytest.raises(BenchmarkError, match=f"^{re.escape(message)}$"):
         read_benchmark(file)

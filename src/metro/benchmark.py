@@ -2,14 +2,14 @@
 
 import tomllib
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import MISSING, dataclass, field, fields
 from pathlib import Path
 from typing import Any
 
 from metro.errors import BenchmarkError
 
 PAPER_FILE = "paper.toml"
-"""Lies beside the benchmarks and is none: the paper's figures."""
+"""The paper's numbers; the file lies beside the benchmarks and is not one."""
 
 
 @dataclass(frozen=True)
@@ -35,17 +35,31 @@ class Benchmark:
     success: str
     """The success test in words; the environment's own code decides."""
     recipes: tuple[str, ...]
-    """How corpora are recorded; the first is the default."""
+    """Dataset variants that can be recorded; the first is the default."""
     renderings: tuple[str, ...]
     """How frames are drawn: ``stock`` as released, perhaps ``fast``."""
     episode_steps: int
-    """Environment steps of a recorded episode, at most."""
+    """Most environment steps of a recorded episode."""
     cem_iterations: int
-    """Of the micro planner in the paper."""
+    """Iterations of the micro planner in the paper."""
     start_tag: Mapping[str, Any]
-    """Which kinds of starts are told apart: by a column, above or below a limit."""
+    """Kinds of starts that are distinguished by a column, above or below a limit."""
     paper: Mapping[str, Any]
-    """The paper's corpus, its best cells (h, H, T) by model and d, and figures."""
+    """The paper's corpus, its best cells (h, H, T) by model and d, and numbers."""
+    renderer: str = "own"
+    """What draws the frames: ``mujoco``, or ``own`` for the environment's own code."""
+    map_column: str | None = None
+    """The column that is a place on a map ``[2]``, in environments that have one."""
+    small_model: Mapping[str, Any] = field(default_factory=dict)
+    """Network sizes of the small preset that differ from its defaults."""
+    state_targets: tuple[Mapping[str, Any], ...] = ()
+    """Columns that probes learn to predict: ``column``, ``names``, perhaps a ``part``
+    (first and end index) and a ``function`` of NumPy. Angles are given by sine and
+    cosine, which have no jump."""
+    released: Mapping[str, str] = field(default_factory=dict)
+    """Repositories of released models, and how the sha256 of ``weights.pt`` starts."""
+    demo: Mapping[str, Any] = field(default_factory=dict)
+    """What ``metro demo`` uses; empty where there is no demo."""
 
 
 def load_benchmark(name: str) -> Benchmark:
@@ -68,7 +82,7 @@ def benchmarks_folder() -> Path:
     """Return the folder of the TOML files: in the package, or beside ``src``."""
     package = Path(__file__).resolve().parent
     for folder in (package / "benchmarks", package.parents[1] / "benchmarks"):
-        if (folder / "tworoom.toml").is_file():
+        if (folder / PAPER_FILE).is_file():
             return folder
     raise BenchmarkError(
         f"No benchmarks are installed beside {package}. Install metro-wm again."
@@ -81,8 +95,7 @@ def read_benchmark(file: Path) -> Benchmark:
         table = tomllib.loads(file.read_text("utf-8"))
     except (OSError, ValueError) as error:
         raise BenchmarkError(f"{file} cannot be read: {error}") from error
-    valid = [field.name for field in fields(Benchmark) if field.name != "name"]
-    _require_keys(file, table, valid)
+    _require_keys(file, table)
     values = {key: _tuples(value) for key, value in table.items()}
     return Benchmark(name=file.stem, **values)
 
@@ -102,14 +115,17 @@ def evaluation_calls(benchmark: Benchmark) -> list[dict[str, Any]]:
     ]
 
 
-def _require_keys(file: Path, table: Mapping[str, Any], valid: list[str]) -> None:
+def _require_keys(file: Path, table: Mapping[str, Any]) -> None:
+    keys = [key for key in fields(Benchmark) if key.name != "name"]
+    valid = [key.name for key in keys]
     unknown = sorted(set(table) - set(valid))
     if unknown:
         raise BenchmarkError(
             f"{file} has the unknown key {unknown[0]!r}. Valid keys are "
             f"{', '.join(valid)}."
         )
-    missing = [key for key in valid if key not in table]
+    needed = [key.name for key in keys if key.default is key.default_factory is MISSING]
+    missing = [key for key in needed if key not in table]
     if missing:
         raise BenchmarkError(f"{file} lacks the key {missing[0]!r}. Add it.")
 

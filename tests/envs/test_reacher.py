@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from metro.benchmark import load_benchmark
-from metro.data.collect import make_collector
+from metro.data.collect.variants import find_variant
 from metro.envs import open_env
 from metro.envs.rendering import find_renderer
 
@@ -31,7 +31,7 @@ def world(benchmark):
 def play(world, recipe, steps, seed=0):
     """Return the rows of an episode, actions among them."""
     rng = np.random.default_rng(seed)
-    collector = make_collector("reacher", recipe)
+    collector = find_variant("reacher", recipe).make_policy()
     world.reset(seed)
     collector.begin(world, rng)
     rows = []

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from metro.benchmark import load_benchmark
-from metro.data.collect import make_collector
+from metro.data.collect.variants import find_variant
 from metro.envs import open_env
 from metro.errors import WorldError
 
@@ -79,7 +79,7 @@ def test_success_is_the_environment_s_own(world):
     seen = set()
     for seed in range(6):
         world.reset(seed)
-        expert = make_collector("tworoom", "expert")
+        expert = find_variant("tworoom", "expert").make_policy()
         expert.begin(world, rng)
         for _ in range(80):
             met = world.step(expert.act(world, rng))
@@ -117,7 +117,7 @@ def test_crossings_end_in_the_other_room(world):
     for seed in range(10):
         rng = np.random.default_rng(seed)
         world.reset(seed)
-        make_collector("tworoom", "crossing").begin(world, rng)
+        find_variant("tworoom", "crossing").make_policy().begin(world, rng)
         agent, target = world.env.agent_position, world.env.target_position
         assert (agent[0] < 112) != (target[0] < 112)
         assert float((agent - target).norm()) < 25 * 5 * 3
@@ -141,8 +141,8 @@ def test_an_environment_that_is_not_there_names_those_that_are(benchmark):
 def test_a_world_that_metro_does_not_have_is_told(benchmark):
     """A TOML file is not enough."""
     message = (
-        "metro has no world for the benchmark 'maze'. "
-        "It has tworoom, reacher, pusht, cube."
+        "metro has no environment for the benchmark 'maze'. "
+        "It has cube, pusht, reacher, tworoom."
     )
     with pytest.raises(WorldError, match=f"^{re.escape(message)}$"):
         open_env(replace(benchmark, name="maze"))

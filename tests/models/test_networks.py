@@ -7,9 +7,10 @@ import pytest
 import torch
 from model_makers import TINY, make_model
 
+from metro.benchmark import benchmark_names
 from metro.errors import ModelError
 from metro.models.networks import WorldModelNetwork
-from metro.models.presets import PAPER, SMALL, Sizes, sizes_for
+from metro.models.presets import PAPER, Sizes, sizes_for
 from metro.models.weights import count_parameters
 
 
@@ -29,7 +30,7 @@ def test_the_paper_preset_has_the_published_tensors():
         assert count_parameters(getattr(network, name)) == number, name
 
 
-@pytest.mark.parametrize("benchmark", sorted(SMALL))
+@pytest.mark.parametrize("benchmark", benchmark_names())
 def test_small_presets_fit_into_eight_megabytes(benchmark):
     """A shipped model is at most 8 MB of float32."""
     network = WorldModelNetwork(sizes_for("small", benchmark=benchmark, action_size=5))

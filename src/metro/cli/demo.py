@@ -8,7 +8,7 @@ from rich.console import Console
 
 from metro.analysis.episode_results import PLANNING
 from metro.analysis.statistics import wilson
-from metro.benchmark import load_benchmark
+from metro.benchmark import benchmark_names, load_benchmark
 from metro.cli.terminal import print_inspection, print_journey, progress_bar, scoreboard
 from metro.core.inspect import inspect_graph
 from metro.core.itinerary import path_segments
@@ -25,7 +25,7 @@ from metro.models.frozen import FrozenModel
 from metro.models.loading import load_frozen
 from metro.planners.methods.flat import FLAT
 from metro.planners.methods.metro import METRO
-from metro.report.drawing.replays import room_of, take_ride
+from metro.report.drawing.replays import map_of, take_ride
 from metro.report.drawing.video import draw_map, draw_storyboard, write_film
 
 _DISTANCE = 75
@@ -35,33 +35,40 @@ _BATCH = 5
 
 
 @dataclass(frozen=True)
-class _Plan:
-    """What the demo of one benchmark uses."""
+class DemoPlan:
+    """What the demo of one benchmark uses, from the ``demo`` table of its TOML."""
 
     model: str
     recipe: str
     episodes: int
     plan_blocks: int
     waypoint_budget: int
+    is_default: bool = False
 
 
-_PLANS = {
-    "tworoom": _Plan("lewm-small-tworoom", "crossing", 300, 1, 8),
-    "reacher": _Plan("lewm-small-reacher", "random", 200, 1, 10),
-    "pusht": _Plan("lewm-small-state-pusht", "calm", 600, 3, 24),
-    "cube": _Plan("lewm-small-state-cube", "expert", 200, 1, 7),
-}
+def demo_plans() -> dict[str, DemoPlan]:
+    """Return the plan of every benchmark that has a demo."""
+    tables = {name: load_benchmark(name).demo for name in benchmark_names()}
+    return {name: DemoPlan(**table) for name, table in tables.items() if table}
 
 
 def run_demo(
-    benchmark: str, folder: Path, *, episodes: int | None, queries: int, seed: int
+    benchmark: str | None,
+    folder: Path,
+    *,
+    episodes: int | None,
+    queries: int,
+    seed: int,
 ) -> None:
     """Do everything from the recording to the film; reuse what is there."""
-    if benchmark not in _PLANS:
+    plans = demo_plans()
+    if benchmark is None:
+        benchmark = next(name for name, plan in plans.items() if plan.is_default)
+    if benchmark not in plans:
         raise BenchmarkError(
-            f"There is no demo of {benchmark!r}. There are {', '.join(_PLANS)}."
+            f"There is no demo of {benchmark!r}. There are {', '.join(plans)}."
         )
-    plan = _PLANS[benchmark]
+    plan = plans[benchmark]
     folder.mkdir(parents=True, exist_ok=True)
     model = load_frozen(plan.model)
     with _recording(
@@ -90,7 +97,7 @@ def run_demo(
             _show(context, settings, _telling(asked, answers), folder)
 
 
-def _settings(plan: _Plan) -> dict[str, Setting]:
+def _settings(plan: DemoPlan) -> dict[str, Setting]:
     """Return plain CEM with the paper's plan length for this distance, and metro."""
     far, budget = _DISTANCE // 5, 2 * _DISTANCE
     return {
@@ -112,7 +119,7 @@ def _recording(
                 path,
                 episodes=episodes,
                 seed=seed,
-                recipe=_PLANS[benchmark].recipe,
+                recipe=demo_plans()[benchmark].recipe,
                 image_size=model.image_size,
                 rendering=model.rendering,
                 workers=2,
@@ -169,7 +176,7 @@ def _show(
     start, goal = (
         context.frame_of(query.episode, s) for s in (query.start, query.goal)
     )
-    budget = _PLANS[name].waypoint_budget
+    budget = demo_plans()[name].waypoint_budget
     legs = path_segments(context.routes_for(budget, query)[0], start)
     Console().print(
         f"\nOne of them, from frame {start} to frame {goal}, episode {query.episode} "
@@ -180,15 +187,10 @@ def _show(
     rides = [take_ride(context, *item, query) for item in settings.items()]
     picture, film = folder / f"{name}.png", folder / f"{name}.gif"
     shown: Any = corpus.frames(query.episode)[query.goal]
-    if name == "tworoom":
-        draw_map(
-            rides,
-            corpus.column("proprio"),
-            legs,
-            goal,
-            room_of(corpus.row(start)),
-            picture,
-        )
+    column = context.benchmark.map_column
+    if column is not None:
+        background = map_of(context.benchmark, corpus.row(start))
+        draw_map(rides, corpus.column(column), legs, goal, background, picture)
     else:
         draw_storyboard(rides, shown, picture)
     write_film(rides, shown, film)

@@ -13,6 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
+from metro.benchmark import benchmark_names
 from metro.types import Progress
 
 _TIME_LIMIT = 120.0
@@ -207,7 +208,7 @@ CHECKS = {
         _look_at_renderer,
         "Unset MUJOCO_GL, or install a software renderer: apt install libegl1 libgl1.",
     ),
-    **{name: _world_check(name) for name in ("tworoom", "reacher", "pusht", "cube")},
+    **{name: _world_check(name) for name in benchmark_names()},
     "arithmetic": Check(_look_at_arithmetic, 'pip install "metro-wm[swm]"'),
     "models": Check(_look_at_models, 'Install again: pip install "metro-wm[swm]"'),
     "disk": Check(_look_at_disk, "Free some space, or work in another folder."),

@@ -32,9 +32,11 @@ def doctor(as_json: AsJson = False) -> None:
 @app.command(rich_help_panel=START)
 def demo(
     benchmark: Annotated[
-        str,
-        typer.Option(help="Benchmark to show; tworoom takes minutes, others longer."),
-    ] = "tworoom",
+        str | None,
+        typer.Option(
+            help="Benchmark to show; tworoom, the default, takes minutes, others longer."
+        ),
+    ] = None,
     output: Annotated[
         Path,
         typer.Option("--output", "-o", help="Folder for everything the demo makes."),

@@ -231,3 +231,6 @@ class _Drawing:
 def _cell_size(mesh: str) -> float:
     """Return how coarse a mesh may become, in metres; the gripper matters more."""
     return _GRIPPER_CELL if "robotiq" in mesh else _ARM_CELL
+
+
+ENV = Cube

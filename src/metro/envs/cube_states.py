@@ -78,3 +78,6 @@ def cube_yaws(quaternions: NDArray[np.float64]) -> NDArray[np.float64]:
     chosen = axes[level, :, np.arange(len(w))]
     yaws: NDArray[np.float64] = np.arctan2(chosen[:, 1], chosen[:, 0])
     return yaws
+
+
+STATES = CubeStates

@@ -228,3 +228,6 @@ def _block_patches(half_pixel: float) -> list[_Patch]:
             corners = np.array([(x0, y0), (x1, y0), (x1, y1), (x0, y1)])
             patches.append((corners, colour))
     return patches
+
+
+ENV = PushT

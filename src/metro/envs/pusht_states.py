@@ -135,3 +135,6 @@ def _to_window(local: Numbers, states: States) -> Numbers:
     cosine, sine = np.cos(states[:, 4]), np.sin(states[:, 4])
     turned = np.stack([x * cosine - y * sine, x * sine + y * cosine], axis=1)
     return np.asarray(turned + states[:, 2:4])
+
+
+STATES = PushTStates

@@ -146,3 +146,6 @@ class StockCamera:
     def close(self) -> None:
         """Give the drawing context back."""
         self._renderer.close()
+
+
+ENV = Reacher

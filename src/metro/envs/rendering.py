@@ -8,8 +8,6 @@ from dataclasses import dataclass
 from metro.benchmark import Benchmark
 from metro.errors import WorldError
 
-_MUJOCO_WORLDS = ("reacher", "cube")
-
 _TIME_LIMIT = 60.0
 """Seconds to draw one small picture in a fresh process; a good one takes two."""
 
@@ -49,7 +47,7 @@ OWN = Renderer("software", "the environment draws by itself")
 def find_renderer(benchmark: Benchmark) -> Renderer:
     """Return what the world of ``benchmark`` is drawn by, after trying it out."""
     _go_headless()
-    return find_mujoco_renderer() if benchmark.name in _MUJOCO_WORLDS else OWN
+    return find_mujoco_renderer() if benchmark.renderer == "mujoco" else OWN
 
 
 def find_mujoco_renderer() -> Renderer:

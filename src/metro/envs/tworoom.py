@@ -105,3 +105,6 @@ class TwoRoom:
     def _scaled(self, window: slice) -> tuple[int, int]:
         size = self._image_size
         return window.start * size // _NATIVE, window.stop * size // _NATIVE
+
+
+ENV = TwoRoom

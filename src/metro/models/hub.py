@@ -8,20 +8,22 @@ import urllib.error
 import urllib.request
 from pathlib import Path
 
+from metro.benchmark import benchmark_names, load_benchmark
 from metro.errors import ModelError, short
-
-RELEASED = {
-    "quentinll/lewm-pusht": ("pusht", "48938400ae34"),
-    "quentinll/lewm-cube": ("cube", "2839a907362f"),
-    "quentinll/lewm-tworooms": ("tworoom", "566f223624ea"),
-    "quentinll/lewm-reacher": ("reacher", "eb70b1fd5409"),
-}
-"""Repository -> its benchmark and how the sha256 of ``weights.pt`` starts."""
 
 FILES = ("config.json", "weights.pt")
 
 _TIMEOUT_SECONDS = 20.0
 _BLOCK = 1 << 20
+
+
+def released_models() -> dict[str, tuple[str, str]]:
+    """Return benchmark and start of the sha256 of ``weights.pt``, by repository."""
+    return {
+        repository: (name, prefix)
+        for name in benchmark_names()
+        for repository, prefix in load_benchmark(name).released.items()
+    }
 
 
 def cached_folder(name: str) -> Path | None:
@@ -67,7 +69,7 @@ def fetch_folder(repository: str) -> Path:
 
 def verify_released(repository: str, weights: Path) -> None:
     """Raise `ModelError` if downloaded weights are not the released ones."""
-    _, expected = RELEASED.get(repository, (None, ""))
+    _, expected = released_models().get(repository, (None, ""))
     digest = sha256_of(weights)
     if not digest.startswith(expected):
         raise ModelError(

@@ -15,9 +15,9 @@ from metro.models.adapter import PlannableModel, as_world_model, import_model
 from metro.models.configs import read_config
 from metro.models.frozen import FrozenModel
 from metro.models.hub import (
-    RELEASED,
     cached_folder,
     fetch_folder,
+    released_models,
     sha256_of,
 )
 from metro.models.key_names import unwrapped
@@ -148,7 +148,7 @@ def _only_weights(folder: Path) -> Path:
 def _benchmark(weights: Path, name: str) -> str | None:
     """Return the benchmark of released weights: by digest, or by the folder's name."""
     digest = sha256_of(weights)
-    for repository, (benchmark, prefix) in RELEASED.items():
+    for repository, (benchmark, prefix) in released_models().items():
         mangled = f"models--{repository.replace('/', '--')}"
         names = (repository, mangled, repository.split("/")[1])
         if digest.startswith(prefix) or name in names:

@@ -1,13 +1,14 @@
 """Footage from a corpus: pixels decoded once to disk, states named per benchmark."""
 
 import json
-from collections.abc import Callable
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from metro.benchmark import benchmark_names, load_benchmark
 from metro.errors import StorageError
 from metro.models.sequences import TrajectoryDataset
 from metro.storage.atomic import write_atomically
@@ -90,57 +91,22 @@ def _num_bytes(corpus: CorpusLike) -> int:
 
 
 def state_targets(corpus: CorpusLike) -> States | None:
-    """Return the true state that probes and state heads aim at, or None if unknown.
+    """Return the true states that probes learn to predict, and their names.
 
-    Angles are given by sine and cosine: they have no jump.
+    The benchmark's TOML says which columns they are; None if the benchmark is unknown.
     """
-    read = _TARGETS.get(corpus.benchmark or "")
-    return None if read is None else read(corpus)
+    if corpus.benchmark not in benchmark_names():
+        return None
+    targets = load_benchmark(corpus.benchmark).state_targets
+    columns = [_read_target(corpus, target) for target in targets]
+    names = tuple(name for target in targets for name in target["names"])
+    return np.column_stack(columns).astype(np.float32), names
 
 
-def _tworoom(corpus: CorpusLike) -> States:
-    return _joined({"agent x,agent y": corpus.column("pos_agent")})
-
-
-def _reacher(corpus: CorpusLike) -> States:
-    angles = corpus.column("qpos")
-    return _joined(
-        {
-            "shoulder sin,wrist sin": np.sin(angles),
-            "shoulder cos,wrist cos": np.cos(angles),
-        }
-    )
-
-
-def _pusht(corpus: CorpusLike) -> States:
-    state = corpus.column("state")
-    angle = state[:, 4:5]
-    return _joined(
-        {
-            "agent x,agent y,block x,block y": state[:, :4],
-            "angle sin": np.sin(angle),
-            "angle cos": np.cos(angle),
-        }
-    )
-
-
-def _cube(corpus: CorpusLike) -> States:
-    return _joined(
-        {
-            "effector x,effector y,effector z": corpus.column("proprio_effector_pos"),
-            "cube x,cube y,cube z": corpus.column("privileged_block_0_pos"),
-        }
-    )
-
-
-def _joined(parts: dict[str, NDArray[Any]]) -> States:
-    names = tuple(name for part in parts for name in part.split(","))
-    return np.column_stack(list(parts.values())).astype(np.float32), names
-
-
-_TARGETS: dict[str, Callable[[CorpusLike], States]] = {
-    "tworoom": _tworoom,
-    "reacher": _reacher,
-    "pusht": _pusht,
-    "cube": _cube,
-}
+def _read_target(corpus: CorpusLike, target: Mapping[str, Any]) -> NDArray[Any]:
+    values = corpus.column(target["column"])
+    if "part" in target:
+        first, end = target["part"]
+        values = values[:, first:end]
+    function = getattr(np, target.get("function", "asarray"))
+    return np.asarray(function(values))

@@ -3,6 +3,7 @@
 from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
+from metro.benchmark import benchmark_names, load_benchmark
 from metro.errors import ModelError
 
 FAMILIES = ("lewm", "pldm")
@@ -98,15 +99,10 @@ _SMALL_64 = Sizes(
     action_size=10,
 )
 
-SMALL = {
-    "tworoom": replace(_SMALL_64, image_size=32, patch_size=2, widths=(16, 32, 64)),
-    "reacher": replace(_SMALL_64, image_size=48),
-    "pusht": replace(_SMALL_64, projector_size=512, depth=4, mlp_size=512),
-    "cube": replace(
-        _SMALL_64, latent_size=96, projector_size=384, depth=4, mlp_size=512
-    ),
-}
-"""Networks that learn one benchmark on two cores, by the benchmark's name."""
+
+def small_sizes(benchmark: str) -> Sizes:
+    """Return the sizes of a network that learns one benchmark on two cores."""
+    return replace(_SMALL_64, **load_benchmark(benchmark).small_model)
 
 
 def sizes_for(preset: str, *, benchmark: str, action_size: int) -> Sizes:
@@ -121,9 +117,9 @@ def sizes_for(preset: str, *, benchmark: str, action_size: int) -> Sizes:
         return replace(PAPER, action_size=action_size * ACTION_BLOCK)
     if preset != "small":
         raise ModelError(f"preset must be paper or small, got {preset!r}.")
-    if benchmark not in SMALL:
+    if benchmark not in benchmark_names():
         raise ModelError(
             f"There is no small preset for {benchmark!r}; "
-            f"choose among {', '.join(sorted(SMALL))}, or give sizes of your own."
+            f"choose among {', '.join(benchmark_names())}, or give sizes of your own."
         )
-    return replace(SMALL[benchmark], action_size=action_size * ACTION_BLOCK)
+    return replace(small_sizes(benchmark), action_size=action_size * ACTION_BLOCK)

@@ -9,6 +9,7 @@ import torch
 from macro_makers import SIZES, make_frozen, make_macro
 from model_makers import TINY, scramble
 
+from metro.benchmark import benchmark_names
 from metro.errors import ModelError
 from metro.models.key_names import to_released
 from metro.models.macro.macro_networks import MacroNetwork
@@ -19,7 +20,7 @@ from metro.models.macro.macro_weights import (
     save_macro,
 )
 from metro.models.networks import WorldModelNetwork
-from metro.models.presets import PAPER, SMALL
+from metro.models.presets import PAPER, small_sizes
 from metro.models.weights import count_parameters
 
 
@@ -153,10 +154,10 @@ def test_rollouts_feed_predictions_back(steps):
     torch.testing.assert_close(found, context[:, 1:], rtol=1e-4, atol=1e-5)
 
 
-@pytest.mark.parametrize("benchmark", sorted(SMALL))
+@pytest.mark.parametrize("benchmark", benchmark_names())
 def test_small_macro_models_fit_into_eight_megabytes(benchmark):
     """A shipped macro file is at most 8 MB of float32."""
-    low = replace(SMALL[benchmark], action_size=25)
+    low = replace(small_sizes(benchmark), action_size=25)
     network = MacroNetwork(macro_sizes_for("small", low))
     assert 4 * sum(one.numel() for one in network.state_dict().values()) <= 8_000_000
 

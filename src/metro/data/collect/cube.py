@@ -21,6 +21,7 @@ from metro.data.collect.cube_primitives import (
     grasp_errand,
     push_errand,
 )
+from metro.data.collect.variants import Variant
 
 if TYPE_CHECKING:
     from metro.envs.cube import Cube
@@ -207,3 +208,11 @@ def _fetch(world: "Cube", rng: np.random.Generator) -> None:
     for _ in range(int(rng.integers(0, 12))):
         world.step(expert.act(world, rng))
     world.set_state(world.get_state())
+
+
+VARIANTS = {
+    "expert": Variant(ScriptedExpert),
+    "mixture": Variant(OffExpertMixture),
+    "planned": Variant(PlannedExpert),
+    "planned-mixture": Variant(PlannedMixture),
+}

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from metro.data.collect import find_recipe, make_collector
 from metro.data.collect.spec import RecordingSpec
+from metro.data.collect.variants import find_variant
 from metro.storage.atomic import write_atomically
 from metro.storage.parts import save_arrays
 from metro.types import Env
@@ -35,17 +35,17 @@ class Episode:
 def record_episode(plan: RecordingSpec, world: Env, number: int) -> Episode:
     """Return episode ``number`` of a plan, whatever ``world`` did before."""
     rng = np.random.default_rng([plan.seed, number])
-    stops_at_goal = find_recipe(plan.benchmark.name, plan.recipe).stops_at_goal
-    collector = make_collector(plan.benchmark.name, plan.recipe)
+    variant = find_variant(plan.benchmark.name, plan.recipe)
+    policy = variant.make_policy()
     world.reset(int(rng.integers(2**31)))
-    collector.begin(world, rng)
+    policy.begin(world, rng)
     rows, pictures = [], []
     for _ in range(plan.steps):
         row, picture = world.get_state(), world.render()
-        action = np.array(collector.act(world, rng), np.float32)
+        action = np.array(policy.act(world, rng), np.float32)
         rows.append(row | {"action": action})
         pictures.append(zlib.compress(picture.data, GZIP_LEVEL))
-        if world.step(action) and stops_at_goal:
+        if world.step(action) and variant.stops_at_goal:
             break
     nothing = np.full(world.action_size, np.nan, np.float32)
     rows.append(world.get_state() | {"action": nothing})

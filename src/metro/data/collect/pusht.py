@@ -21,6 +21,7 @@ from metro.data.collect.pusht_primitives import (
     placed,
     route_around,
 )
+from metro.data.collect.variants import Variant
 from metro.envs.pusht import AGENT_RADIUS, Points
 
 if TYPE_CHECKING:
@@ -152,3 +153,11 @@ class NoisyReplay:
 
 def _action(displacement: Points) -> NDArray[np.float32]:
     return np.asarray(np.clip(displacement / _ACTION_UNIT, -1, 1), np.float32)
+
+
+VARIANTS = {
+    "weak": Variant(Weak),
+    "pushes": Variant(Pusher),
+    "calm": Variant(CalmPusher),
+    "replayed": Variant(NoisyReplay),
+}

@@ -3,6 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from metro.data.collect.variants import Variant
 from metro.types import Env
 
 _SEGMENT_STEPS = (5, 40)
@@ -55,3 +56,6 @@ class TorqueMixture:
         if self._kind == "held":
             strength = rng.uniform(0, 1) ** 2  # mostly weak: full torque only spins
             self._torque = strength * rng.uniform(-1, 1, self._torque.shape)
+
+
+VARIANTS = {"random": Variant(UniformTorques), "mixture": Variant(TorqueMixture)}

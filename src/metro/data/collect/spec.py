@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from importlib.metadata import PackageNotFoundError, version
 
 from metro.benchmark import Benchmark
-from metro.data.collect import find_recipe
+from metro.data.collect.variants import find_variant
 from metro.envs import check_drawing
 from metro.errors import BenchmarkError
 from metro.version import __version__
@@ -29,7 +29,7 @@ class RecordingSpec:
     """Environment steps of an episode, at most."""
 
     def __post_init__(self) -> None:
-        find_recipe(self.benchmark.name, self.recipe)
+        find_variant(self.benchmark.name, self.recipe)
         check_drawing(self.benchmark, self.image_size, self.rendering)
         for name in ("episodes", "steps"):
             if getattr(self, name) < 1:

@@ -3,6 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
+from metro.data.collect.variants import Variant
 from metro.envs.tworoom import TwoRoom
 
 _ACTION_NOISE = 2.0
@@ -42,3 +43,9 @@ class Crossing(NoisyExpert):
         while not world.env._constrain_target_by_min_steps(target):
             target = rng.uniform(space.low, space.high)
         world.set_goal({"proprio": target.astype(np.float32)})
+
+
+VARIANTS = {
+    "crossing": Variant(Crossing, stops_at_goal=True),
+    "expert": Variant(NoisyExpert, stops_at_goal=True),
+}

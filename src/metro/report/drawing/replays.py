@@ -2,7 +2,7 @@
 
 import numpy as np
 
-from metro.benchmark import load_benchmark
+from metro.benchmark import Benchmark
 from metro.envs import open_env
 from metro.evaluation.batch import plan_one
 from metro.evaluation.context import EvalContext
@@ -11,9 +11,6 @@ from metro.evaluation.records import Setting
 from metro.report.drawing.video import RecordedRollout
 from metro.types import Image, StateColumns
 
-_PLACES = {"tworoom": "proprio"}
-"""The column that is a place on the map, in worlds that have one."""
-
 
 def take_ride(
     context: EvalContext, name: str, setting: Setting, query: Query
@@ -21,7 +18,7 @@ def take_ride(
     """Return what a planner did with one query; the same as in its row."""
     attempt = plan_one(context, setting, query)
     pictures = np.stack([attempt.first, *attempt.pictures])
-    column = _PLACES.get(context.benchmark.name)
+    column = context.benchmark.map_column
     path = np.zeros((len(pictures), 2))
     if column is not None:
         start = context.corpus.row(context.frame_of(query.episode, query.start))
@@ -31,9 +28,9 @@ def take_ride(
     )
 
 
-def room_of(row: StateColumns) -> Image:
-    """Return the two rooms at full size, with the agent where ``row`` has it."""
-    world = open_env(load_benchmark("tworoom"))
+def map_of(benchmark: Benchmark, row: StateColumns) -> Image:
+    """Return the environment at full size in the state ``row``."""
+    world = open_env(benchmark)
     world.reset(0)
     world.set_state(row)
     picture = world.render()

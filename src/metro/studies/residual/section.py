@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from metro.benchmark import benchmark_names, load_benchmark
 from metro.errors import BenchmarkError
-from metro.planners.methods.hi_lewm_c import HI_LEWM_C
 from metro.planners.methods.metro import METRO
 from metro.planners.methods.random import RANDOM
 from metro.planners.methods.registry import method_names
@@ -20,14 +20,6 @@ COLUMNS = (
     *("benchmark", "model", "method", "planner", "budget", "n", "median"),
     *("quartiles", "/ frame gap", "/ cross gap", "nearest frame"),
 )
-
-PAPER = {
-    ("cube", HI_LEWM_C.name, "small"): 0.92,
-    ("cube", HI_LEWM_C.name, "large"): 0.89,
-    ("pusht", HI_LEWM_C.name, "small"): 2.31,
-    ("pusht", HI_LEWM_C.name, "large"): 2.29,
-}
-"""Medians of the paper's appendix, for LeWM; of another model, in its own units."""
 
 NAME = "residual"
 _METHODS = ("recorded", METRO.name, *method_names(needs_macro=True), RANDOM.name)
@@ -243,8 +235,12 @@ def _cell(key: tuple[str, ...], rows: Sequence[Row]) -> ResidualResult:
 
 
 def _paper(cell: ResidualResult) -> str:
-    told = PAPER.get((cell.benchmark, cell.method, cell.budget))
-    return "" if told is None or "lewm" not in cell.model else f"{told:.2f}"
+    """Return the paper's median, which is of LeWM; other models have other units."""
+    if cell.benchmark not in benchmark_names() or "lewm" not in cell.model:
+        return ""
+    medians = load_benchmark(cell.benchmark).paper.get("residual", {})
+    median = medians.get(cell.method, {}).get(cell.budget)
+    return "" if median is None else f"{median:.2f}"
 
 
 def _plateaus(rows: Sequence[Row], cells: Sequence[ResidualResult]) -> list[str]:
