@@ -34,7 +34,7 @@ def demo(
     benchmark: Annotated[
         str | None,
         typer.Option(
-            help="Benchmark to show; tworoom, the default, takes minutes, others longer."
+            help="Benchmark to show; tworoom (default) takes minutes, others longer."
         ),
     ] = None,
     output: Annotated[
