@@ -1,9 +1,10 @@
-"""``metro demo``: a world recorded, encoded, mapped and crossed, all for real."""
+"""``metro demo``: record, encode, build and plan in a real environment, in minutes."""
 
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import typer
 from rich.console import Console
 
 from metro.analysis.episode_results import PLANNING
@@ -25,11 +26,16 @@ from metro.models.frozen import FrozenModel
 from metro.models.loading import load_frozen
 from metro.planners.methods.flat import FLAT
 from metro.planners.methods.metro import METRO
-from metro.report.drawing.replays import map_of, take_ride
-from metro.report.drawing.video import draw_map, draw_storyboard, write_film
+from metro.report.drawing.rollouts import (
+    RouteMap,
+    draw_map,
+    draw_rollouts,
+    record_rollout,
+    render_map,
+    write_rollout_video,
+)
 
 _DISTANCE = 75
-_QUERIES = 20
 _SEED = 7
 _BATCH = 5
 
@@ -60,7 +66,7 @@ def run_demo(
     queries: int,
     seed: int,
 ) -> None:
-    """Do everything from the recording to the film; reuse what is there."""
+    """Do everything from the recording to the video; reuse what is in the folder."""
     plans = demo_plans()
     if benchmark is None:
         benchmark = next(name for name, plan in plans.items() if plan.is_default)
@@ -70,31 +76,32 @@ def run_demo(
         )
     plan = plans[benchmark]
     folder.mkdir(parents=True, exist_ok=True)
-    model = load_frozen(plan.model)
-    with _recording(
-        benchmark, folder, model, episodes or plan.episodes, seed
-    ) as corpus:
+    model, path = load_frozen(plan.model), folder / f"{benchmark}.metro"
+    query_file = folder / f"{benchmark}-{queries}-{seed}.csv"
+    episodes = episodes or plan.episodes
+    with _recording(benchmark, folder, model, episodes, seed) as corpus:
         graph = corpus.build_graph(
             model,
             waypoint_budget=plan.waypoint_budget,
-            cache=folder / f"{benchmark}.metro",
+            cache=path,
             progress=progress_bar,
         )
-        print_inspection(inspect_graph(graph), str(folder / f"{benchmark}.metro"))
+        print_inspection(inspect_graph(graph), str(path))
         asked = prepare_queries(
             load_benchmark(benchmark),
             corpus,
-            folder / f"{benchmark}-{queries}-{seed}.csv",
+            query_file,
             goal_distance=_DISTANCE,
             count=queries,
             seed=seed,
             bar=progress_bar,
         )
-        context = EvalContext(load_benchmark(benchmark), corpus, model, graph)
-        with context:
+        with EvalContext(load_benchmark(benchmark), corpus, model, graph) as context:
             settings = _settings(plan)
-            answers = _compare(context, settings, asked, folder)
-            _show(context, settings, _telling(asked, answers), folder)
+            results = _compare(context, settings, asked, folder)
+            query = _instructive_query(asked, results)
+            ends = _show(context, settings, query, folder)
+    _suggest(path, str(corpus.name), query_file, ends)
 
 
 def _settings(plan: DemoPlan) -> dict[str, Setting]:
@@ -132,7 +139,7 @@ def _compare(
     context: EvalContext, settings: dict[str, Setting], queries: QuerySet, folder: Path
 ) -> dict[str, Records]:
     """Plan all queries both ways, in a table that fills; return the rows."""
-    answers: dict[str, Records] = {}
+    results: dict[str, Records] = {}
     rows = folder / "rows.jsonl"
     Console().print(
         f"\n{len(queries)} queries, {_DISTANCE} frames apart, their own episodes held "
@@ -142,9 +149,9 @@ def _compare(
         for name, setting in settings.items():
             for end in range(_BATCH, len(queries) + _BATCH, _BATCH):
                 part = queries.first(min(end, len(queries)))
-                answers[name] = evaluate(context, setting, part, rows, batch=_BATCH)
-                show(name, _score(answers[name], len(queries)))
-    return answers
+                results[name] = evaluate(context, setting, part, rows, batch=_BATCH)
+                show(name, _score(results[name], len(queries)))
+    return results
 
 
 def _score(rows: Records, total: int) -> list[str]:
@@ -160,9 +167,9 @@ def _score(rows: Records, total: int) -> list[str]:
     ]
 
 
-def _telling(queries: QuerySet, answers: dict[str, Records]) -> Query:
-    """Return the first query that the planners disagree on, else the first."""
-    for query, *rows in zip(queries, *answers.values(), strict=True):
+def _instructive_query(queries: QuerySet, results: dict[str, Records]) -> Query:
+    """Return the first query that only one planner solved, else the first."""
+    for query, *rows in zip(queries, *results.values(), strict=True):
         if len({row["frames_to_success"] is None for row in rows}) > 1:
             return query
     return queries.queries[0]
@@ -170,28 +177,44 @@ def _telling(queries: QuerySet, answers: dict[str, Records]) -> Query:
 
 def _show(
     context: EvalContext, settings: dict[str, Setting], query: Query, folder: Path
-) -> None:
-    """Print the route of one query, and draw what each planner did."""
+) -> tuple[int, int]:
+    """Print the route of one query, draw what each planner did; return its frames."""
     name, corpus = context.benchmark.name, context.corpus
     start, goal = (
-        context.frame_of(query.episode, s) for s in (query.start, query.goal)
+        context.frame_of(query.episode, step) for step in (query.start, query.goal)
     )
     budget = demo_plans()[name].waypoint_budget
-    legs = path_segments(context.routes_for(budget, query)[0], start)
+    segments = path_segments(context.routes_for(budget, query)[0], start)
     Console().print(
         f"\nOne of them, from frame {start} to frame {goal}, episode {query.episode} "
         f"held out:"
     )
     graph = context.graph_for(budget)
-    print_journey(graph.latents, start, goal, legs, held_out=query.episode)
-    rides = [take_ride(context, *item, query) for item in settings.items()]
-    picture, film = folder / f"{name}.png", folder / f"{name}.gif"
+    print_journey(graph.latents, start, goal, segments, held_out=query.episode)
+    rollouts = [record_rollout(context, *item, query) for item in settings.items()]
+    picture, video = folder / f"{name}.png", folder / f"{name}.gif"
     shown: Any = corpus.frames(query.episode)[query.goal]
     column = context.benchmark.map_column
     if column is not None:
-        background = map_of(context.benchmark, corpus.row(start))
-        draw_map(rides, corpus.column(column), legs, goal, background, picture)
+        background = render_map(context.benchmark, corpus.row(start))
+        route = RouteMap(corpus.column(column), segments, goal, background)
+        draw_map(route, rollouts, picture)
     else:
-        draw_storyboard(rides, shown, picture)
-    write_film(rides, shown, film)
-    Console().print(f"\n{picture}: what was driven. {film}: the same, moving.")
+        draw_rollouts(rollouts, shown, picture)
+    write_rollout_video(rollouts, shown, video)
+    Console().print(f"\n{picture}: what each planner did. {video}: the same, moving.")
+    return start, goal
+
+
+def _suggest(graph: Path, corpus: str, queries: Path, ends: tuple[int, int]) -> None:
+    """Print commands that a user may try next with what the demo made."""
+    (start, goal), folder, name = ends, graph.parent, graph.stem
+    rows = folder / "rows.jsonl"
+    commands = (
+        f"metro route {graph} --from {start} --to {goal} --corpus {corpus} "
+        f"--storyboard {folder / 'storyboard.png'}",
+        f"metro evaluate {name} --method oracle --corpus {corpus} "
+        f"--model {demo_plans()[name].model} --queries {queries} -o {rows}",
+        f"metro report {rows} -o {folder / 'report'}",
+    )
+    typer.echo("\n".join(["", "Try next:", *(f"  {command}" for command in commands)]))

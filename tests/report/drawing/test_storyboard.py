@@ -14,7 +14,7 @@ from metro.cli import app
 from metro.core.itinerary import SegmentKind, path_segments
 from metro.data.corpus import open_corpus
 from metro.errors import CorpusError, GraphError, LatentsError, StorageError
-from metro.report.drawing.keyframes import choose_shots, require_recording
+from metro.report.drawing.keyframes import choose_keyframes, require_recording
 
 START, GOAL = 100, 1500
 SIZE, SIDE = 8, 112
@@ -57,22 +57,22 @@ def place_of(sheet, picture):
 
 def test_shots_tell_the_journey(rooms, legs):
     """Both ends of every leg are shown, gaps are at most k, and prices add up."""
-    shots = choose_shots(rooms, legs, (START, GOAL), every=3)
+    shots = choose_keyframes(rooms, legs, (START, GOAL), every=3)
     assert (shots[0].frame, shots[-1].frame) == (START, GOAL)
     shown = {shot.frame for shot in shots}
     assert {leg.start for leg in legs} | {leg.stop for leg in legs} - {None} <= shown
     for one, after in pairwise(shots):
         assert after.paid == pytest.approx(one.paid + after.price)
         assert after.paid + after.to_go == pytest.approx(legs[-1].total)
-        if after.joint is SegmentKind.TEMPORAL:
+        if after.reached_by is SegmentKind.TEMPORAL:
             assert 1 <= after.frame - one.frame <= 3
             assert after.price == pytest.approx(after.frame - one.frame)
             assert after.episode == one.episode
-        if after.joint is SegmentKind.BRIDGE:
+        if after.reached_by is SegmentKind.BRIDGE:
             assert one.is_bridge_end
             assert after.is_bridge_end
             assert after.episode != one.episode
-    assert sum(shot.joint is SegmentKind.BRIDGE for shot in shots) == sum(
+    assert sum(shot.reached_by is SegmentKind.BRIDGE for shot in shots) == sum(
         leg.kind is SegmentKind.BRIDGE for leg in legs
     )
 
@@ -82,7 +82,7 @@ def test_every_picture_is_a_recorded_frame(tmp_path, saved, recording, rooms, le
     path = tmp_path / "route.png"
     done = run(saved, "--storyboard", path, "--corpus", recording, "--every", 3)
     assert done.exit_code == 0, done.output
-    shots = choose_shots(rooms, legs, (START, GOAL), every=3)
+    shots = choose_keyframes(rooms, legs, (START, GOAL), every=3)
     with h5py.File(recording) as file:
         wanted = [file["pixels"][shot.frame] for shot in shots]
     sheet = np.asarray(Image.open(path).convert("RGB"))
@@ -155,7 +155,7 @@ def test_no_route_cannot_be_drawn(rooms):
         "Choose other frames."
     )
     with pytest.raises(GraphError, match=f"^{re.escape(told)}$"):
-        choose_shots(rooms, [], (3, 9), every=5)
+        choose_keyframes(rooms, [], (3, 9), every=5)
 
 
 def test_bad_words(tmp_path, saved, recording):
@@ -163,7 +163,7 @@ def test_bad_words(tmp_path, saved, recording):
     path = tmp_path / "route.jpg"
     told = run(saved, "--storyboard", path, "--corpus", recording).exception
     assert str(told) == (
-        f"A storyboard is a picture (.png) or a film (.gif), got {path}."
+        f"A storyboard is a picture (.png) or a video (.gif), got {path}."
     )
     lost = tmp_path / "nowhere" / "route.png"
     told = run(saved, "--storyboard", lost, "--corpus", recording).exception

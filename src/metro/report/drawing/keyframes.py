@@ -7,6 +7,7 @@ from metro.core.itinerary import Segment, SegmentKind
 from metro.core.latents import Latents
 from metro.data.corpus import Corpus
 from metro.errors import CorpusError, GraphError
+from metro.report.drawing.canvas import episode_colour
 from metro.storage.made_from import Provenance
 
 
@@ -19,7 +20,7 @@ class Keyframe:
         episode: Its episode.
         paid: Frames paid to be here.
         to_go: Frames to the goal.
-        joint: How we came here from the shot before; None: the first.
+        reached_by: Kind of the segment from the keyframe before; None: the first.
         price: What that cost, frames.
         is_bridge_end: Whether a bridge leaves from or ends in it.
     """
@@ -28,59 +29,103 @@ class Keyframe:
     episode: int
     paid: float
     to_go: float
-    joint: SegmentKind | None
+    reached_by: SegmentKind | None
     price: float
     is_bridge_end: bool
 
 
-def choose_shots(
-    latents: Latents, legs: Sequence[Segment], ends: tuple[int, int], *, every: int
+@dataclass(frozen=True)
+class Storyboard:
+    """Keyframes of a route, and what stands above them.
+
+    Attributes:
+        keyframes: In the order of the route.
+        title: From where to where.
+        summary: What the route is made of, in a line.
+    """
+
+    keyframes: Sequence[Keyframe]
+    title: str
+    summary: str
+
+    @property
+    def colours(self) -> dict[int, str]:
+        """One colour per episode, in the order in which they occur."""
+        met = dict.fromkeys(keyframe.episode for keyframe in self.keyframes)
+        return {episode: episode_colour(number) for number, episode in enumerate(met)}
+
+
+def make_storyboard(
+    latents: Latents, segments: Sequence[Segment], ends: tuple[int, int], *, every: int
+) -> Storyboard:
+    """Return the storyboard of a route; see `choose_keyframes`."""
+    keyframes = choose_keyframes(latents, segments, ends, every=every)
+    start, goal = (f"frame {end} (episode {latents.episode_of(end)})" for end in ends)
+    bridges = [one.cost for one in segments if one.kind is SegmentKind.BRIDGE]
+    followed = sum(one.steps for one in segments)
+    passed = {
+        keyframe.episode
+        for keyframe in keyframes
+        if keyframe.reached_by is not SegmentKind.ARRIVE
+    }
+    summary = (
+        f"The cheapest route costs {segments[-1].total:.1f} frames: {followed} along "
+        f"recordings, {sum(bridges):.1f} for bridges ({len(bridges)}), the rest for "
+        f"arriving. Episodes passed through: {len(passed)}."
+    )
+    return Storyboard(keyframes, f"From {start} to {goal}", summary)
+
+
+def choose_keyframes(
+    latents: Latents, segments: Sequence[Segment], ends: tuple[int, int], *, every: int
 ) -> list[Keyframe]:
-    """Return the shots of a journey: both ends of every leg, and some of long rides.
+    """Return both ends of every segment of a route, and some frames of long ones.
 
     Decision: D29
 
     Args:
-        latents: Of the graph.
-        legs: Of `path_segments`.
-        ends: The frames that were asked for: start and goal.
-        every: Frames between two shots of one ride; its last frame is always shown.
+        latents: Latents of the graph.
+        segments: Segments of the route.
+        ends: Start frame and goal frame.
+        every: Frames between two keyframes of one temporal segment; its last frame is
+            always shown.
 
     Raises:
-        GraphError: If there is no leg, hence nothing to show.
+        GraphError: If there is no segment, hence nothing to show.
     """
     start, goal = ends
-    if not legs:
+    if not segments:
         raise GraphError(
             f"There is no route from frame {start} to frame {goal}, so there is "
             f"nothing to draw. Choose other frames."
         )
     if every < 1:
         raise GraphError(f"every must be at least 1, got {every}.")
-    stops = [(start, 0.0, None), *_stops(legs, goal, every)]
-    bridged = {frame for leg in legs if leg.kind is SegmentKind.BRIDGE
-               for frame in (leg.start, leg.stop)}  # fmt: skip
-    shots, before = [], 0.0
-    for frame, paid, joint in stops:
-        episode = int(latents.episode_of(frame))
-        to_go, price = legs[-1].total - paid, paid - before
-        ends_bridge = frame in bridged and joint is not SegmentKind.ARRIVE
-        shots.append(Keyframe(frame, episode, paid, to_go, joint, price, ends_bridge))
-        before = paid
-    return shots
+    bridges = [one for one in segments if one.kind is SegmentKind.BRIDGE]
+    bridged = {frame for one in bridges for frame in (one.start, one.stop)}
+    keyframes, before = [], 0.0
+    for frame, paid, kind in [(start, 0.0, None), *_stops(segments, goal, every)]:
+        # The goal may be a bridge's end of the route too; here it is only the goal.
+        ends_bridge = frame in bridged and kind is not SegmentKind.ARRIVE
+        episode, to_go = int(latents.episode_of(frame)), segments[-1].total - paid
+        price, before = paid - before, paid
+        keyframes.append(
+            Keyframe(frame, episode, paid, to_go, kind, price, ends_bridge)
+        )
+    return keyframes
 
 
 def _stops(
-    legs: Sequence[Segment], goal: int, every: int
+    segments: Sequence[Segment], goal: int, every: int
 ) -> Iterator[tuple[int, float, SegmentKind]]:
-    """Yield frames where shots are taken, frames paid there, and the leg."""
-    for leg in legs:
-        before = leg.total - leg.cost
-        if leg.kind is SegmentKind.TEMPORAL and leg.start is not None:
-            pace = leg.cost / leg.steps
-            for steps in range(every, leg.steps, every):
-                yield leg.start + steps, before + steps * pace, leg.kind
-        yield goal if leg.stop is None else leg.stop, leg.total, leg.kind
+    """Yield the frame of each keyframe, frames paid there, and the segment's kind."""
+    for one in segments:
+        before = one.total - one.cost
+        if one.kind is SegmentKind.TEMPORAL and one.start is not None:
+            pace = one.cost / one.steps
+            for steps in range(every, one.steps, every):
+                yield one.start + steps, before + steps * pace, one.kind
+        yield goal if one.stop is None else one.stop, one.total, one.kind
 
 
 def require_recording(latents: Latents, corpus: Corpus) -> None:

@@ -1,42 +1,26 @@
 """The paper's figure: the nearest state to a sub-goal, above what metro retrieves."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
-
-import numpy as np
 
 from metro.benchmark import load_benchmark
 from metro.core.planner import MetroPlanner
 from metro.data.corpus import open_corpus
-from metro.envs.resize import shrink
-from metro.envs.state_space import States
 from metro.envs.state_spaces import OpenAdapter
 from metro.errors import BenchmarkError
 from metro.evaluation.context import EvalConfig
 from metro.evaluation.queries import Query
 from metro.planners.methods.metro import METRO
+from metro.report.drawing.canvas import Tile, draw_tiles
 from metro.storage.artefacts import load_graph
 from metro.studies.residual.measure import SearchConfig
 from metro.studies.residual.sources import Asked, find_sub_goals
 from metro.studies.residual.targets import CONTROLS
-from metro.types import Image
 
 _COLUMNS = 6
 _SIDE = 112
 """Pixels along a side of a picture."""
-_LINE = 16
-"""Pixels of a line of text."""
-
-
-@dataclass(frozen=True, eq=False)
-class FigurePair:
-    """Two states to draw, and a few words under each."""
-
-    above: States
-    below: States
-    words: tuple[str, str]
 
 
 def draw_pictures(
@@ -68,18 +52,17 @@ def draw_pictures(
         with open_corpus(source.corpus) as corpus:
             recorded = opened.stage.read(corpus)
         frames = _frames_below(kept, context, asked)
-        pairs = [
-            FigurePair(
-                opened.stage.space.require(row["state"]),
-                recorded[frame],
-                (f"r = {row['residual']:.2f}", f"frame {frame}"),
-            )
-            for row, frame in zip(kept, frames, strict=True)
+        states = [opened.stage.space.require(row["state"]) for row in kept]
+        draw = opened.stage.draw
+        above = [
+            Tile(draw(state), (f"r = {row['residual']:.2f}",))
+            for state, row in zip(states, kept, strict=True)
         ]
-        sheet = np.concatenate([_column(opened, pair) for pair in pairs], axis=1)
+        below = [Tile(draw(recorded[frame]), (f"frame {frame}",)) for frame in frames]
     finally:
         opened.close()
-    _write(sheet, path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    draw_tiles([above, below], _SIDE, smooth=True).save(path)
 
 
 def _frames_below(
@@ -105,31 +88,3 @@ def _frames_below(
 def _own_or_nearest(row: dict[str, Any]) -> int:
     own = row["own_frame"]
     return int(row["nearest"]["frame"] if own is None else own)
-
-
-def _column(opened: OpenAdapter, pair: FigurePair) -> Image:
-    parts = []
-    for state, words in zip((pair.above, pair.below), pair.words, strict=True):
-        parts += [shrink(opened.stage.draw(state), (_SIDE, _SIDE)), _text(words)]
-    column = np.concatenate(parts)
-    return np.pad(column, ((2, 2), (2, 2), (0, 0)), constant_values=255)
-
-
-def _text(words: str) -> Image:
-    import cv2
-
-    line = np.full((_LINE, _SIDE, 3), 255, np.uint8)
-    cv2.putText(
-        line, words, (2, 12), cv2.FONT_HERSHEY_SIMPLEX, 0.36, (30, 30, 30), 1, 16
-    )
-    return line
-
-
-def _write(sheet: Image, path: Path) -> None:
-    import cv2
-
-    path.parent.mkdir(parents=True, exist_ok=True)
-    written, encoded = cv2.imencode(".png", np.ascontiguousarray(sheet[..., ::-1]))
-    if not written:
-        raise BenchmarkError(f"{path} cannot be written as a PNG.")
-    path.write_bytes(encoded.tobytes())
