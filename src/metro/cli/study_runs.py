@@ -114,7 +114,8 @@ def micro_planner(
     require_worlds("study micro-planner")
     from metro.cli.terminal import success_bar
     from metro.evaluation.context import EvalConfig
-    from metro.studies.micro_planner.run import METHODS, MicroPlannerConfig, run
+    from metro.studies.micro_planner.run import MicroPlannerConfig, run
+    from metro.studies.micro_planner.section import METHODS
     from metro.studies.planning import PlanningConfig
 
     plan = PlanningConfig(

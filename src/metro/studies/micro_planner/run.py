@@ -95,7 +95,7 @@ def require_same_encoder(base: FrozenModel, tuned: FrozenModel) -> None:
     """Raise `ModelError` unless both models give the same latents. Decision: D27."""
     ours, theirs = (
         {
-            name: tensor.cpu()
+            name: tensor
             for name, tensor in model.network.state_dict().items()
             if name.startswith(_ENCODER)
         }
@@ -127,13 +127,10 @@ class ModelConfig(EvalConfig):
     def open(self) -> EvalContext:
         """Open all parts; the encoders are compared if the graph is the base's."""
         base = load_frozen(self.base, trust_pickle=self.trust_pickle)
-        opened = super().open()
         if not self.own_graph:
-            try:
-                require_same_encoder(base, opened.model)
-            except BaseException:
-                opened.close()
-                raise
+            tuned = load_frozen(self.model, trust_pickle=self.trust_pickle)
+            require_same_encoder(base, tuned)
+        opened = super().open()
         return EvalContext(
             opened.benchmark,
             opened.corpus,
@@ -152,7 +149,7 @@ def _require_roles(base: FrozenModel, tuned: FrozenModel, path: Path) -> None:
     """Raise `BenchmarkError` if a file has one of the models as something else."""
     models = {model.digest: model for model in (base, tuned)}
     for row in read_records(path):
-        model = models.get((row.get("model") or {}).get("digest"))
+        model = models.get(str((row.get("model") or {}).get("digest")))
         if model is None:
             continue
         role = _role(model.digest, base.digest)
