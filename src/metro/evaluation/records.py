@@ -1,9 +1,7 @@
-"""Rows: one JSON object a query and planner seed, appended to a JSONL file."""
+"""Rows of results: one JSON object per query and planner seed, in JSONL files."""
 
-import gzip
 import json
 import os
-import zlib
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from io import BufferedRandom
@@ -15,24 +13,21 @@ import numpy as np
 from metro.core.neighbours import DEFAULT_NEIGHBOURS
 from metro.core.pricing import DEFAULT_QUANTILE
 from metro.errors import BenchmarkError
+from metro.evaluation.packing import (
+    PACKED,
+    Record,
+    Unpacker,
+    pack,
+    parse_line,
+    read_content,
+    to_line,
+)
 from metro.evaluation.queries import Query
 from metro.planners.methods.registry import find_method, method_names, methods
 from metro.storage.atomic import write_atomically
 
-Record = dict[str, Any]
-"""One row: a JSON object."""
-
-PACKED = ".gz"
-HEADER = "header"
-SHARED = (
-    *("base", "batch", "benchmark", "budget", "corpus", "device", "episodes_used"),
-    *("gaps", "graph", "graph_options", "macro", "method", "model", "parameters"),
-    *("processor", "queries", "renderer", "rendering", "role", "setting", "share"),
-    *("study", "subset_seed", "trained_on_corpus", "versions"),
-)
-"""What many rows have in common, and a packed file writes once."""
-
 _BLOCK_BYTES = 1 << 16
+"""How much of the end of a file is read at a time to find its last line."""
 
 USUAL_GRAPH_OPTIONS: dict[str, float] = {
     "num_neighbours": DEFAULT_NEIGHBOURS,
@@ -41,7 +36,7 @@ USUAL_GRAPH_OPTIONS: dict[str, float] = {
 """k and α, which the paper does not tune."""
 
 LARGEST_PLAN = 60
-"""Action blocks; more is a mistake."""
+"""Most action blocks of a plan; more is a mistake."""
 
 
 @dataclass(frozen=True)
@@ -53,9 +48,9 @@ class Setting:
         plan_blocks: h, action blocks of a micro plan.
         waypoint_budget: H, frames; None for methods without a graph.
         step_budget: T, environment steps.
-        planner_seed: Of the micro planner's random numbers.
+        planner_seed: Random seed of the micro planner.
         macro_steps: h_h of the hierarchical methods; None for the others.
-        option: One of the method's `OPTIONS`; None: the authors' way.
+        option: One of the method's ``options``; None: as its authors do.
     """
 
     method: str
@@ -110,29 +105,34 @@ class Setting:
 
 
 def run_key(row: Mapping[str, Any]) -> str:
-    """Return what a row answers: the same key, the same question."""
+    """Return what a row answers: rows of the same key are runs of the same question.
+
+    Names do not count, digests do: a renamed file is the same file.
+    """
     names = ("benchmark", "setting", "query", "rendering", "graph")
     parts = ("model", "corpus", "macro", "queries")
     digests = [(row.get(name) or {}).get("digest") for name in parts]
-    told = [row.get(name) for name in names]
-    return json.dumps([*told, *digests, graph_options_of(row)], sort_keys=True)
+    values = [row.get(name) for name in names]
+    return json.dumps([*values, *digests, graph_options_of(row)], sort_keys=True)
 
 
 def graph_options_of(row: Mapping[str, Any]) -> dict[str, float] | None:
-    """Return k and α of a row's graph; rows that do not tell have the defaults."""
+    """Return k and α of a row's graph; None: it has no graph."""
     if row.get("graph") is None:
         return None
+    # Rows of the first version do not have them: the defaults were all there was.
     options: dict[str, float] = row.get("graph_options") or USUAL_GRAPH_OPTIONS
     return options
 
 
-def to_json(setting: Setting, query: Query) -> dict[str, Any]:
-    """Return a setting and a query as the row has them."""
-    told = asdict(setting)
+def to_json(setting: Setting, query: Query) -> Record:
+    """Return a setting and a query as a row has them."""
+    values = asdict(setting)
+    # Rows of the first version lack both, and must keep the same key.
     for name in ("macro_steps", "option"):
-        if told[name] is None:
-            del told[name]
-    return {"setting": told, "query": query.to_json()}
+        if values[name] is None:
+            del values[name]
+    return {"setting": values, "query": query.to_json()}
 
 
 def find_record_files(folder: Path) -> list[Path]:
@@ -168,7 +168,7 @@ def append_records(rows: Iterable[Record], path: Path) -> None:
     require_writable(path)
     with path.open("r+b") as file:
         _mend_the_end(file, path)
-        file.write(b"".join(_to_line(row) for row in rows))
+        file.write(b"".join(map(to_line, rows)))
         file.flush()
         os.fsync(file.fileno())
 
@@ -182,13 +182,16 @@ def _mend_the_end(file: BufferedRandom, path: Path) -> None:
     line = _read_last_line(file)
     file.seek(0)
     # A file of something else must stay as it is; all our lines begin with a brace.
-    if file.read(1) not in (b"", b"{") or line[:1] not in (b"", b"{"):
-        raise BenchmarkError(_not_a_row(1, path))
+    for name, byte in (("Line 1", file.read(1)), ("The last line", line[:1])):
+        if byte not in (b"", b"{"):
+            raise BenchmarkError(_not_a_row(name, path))
     end = file.seek(0, os.SEEK_END)
-    if _parse_line(line) is not None:
-        file.write(b"\n")
-    elif line:
+    try:
+        parse_line(line)
+    except ValueError:
         file.truncate(file.seek(end - len(line)))
+    else:
+        file.write(b"\n")
 
 
 def _read_last_line(file: BufferedRandom) -> bytes:
@@ -208,37 +211,25 @@ def read_records(path: Path) -> list[Record]:
     """
     if not path.exists():
         return []
-    lines = _read_bytes(path).split(b"\n")
+    lines = read_content(path).split(b"\n")
+    unpacker = Unpacker()
     rows: list[Record] = []
-    headers: list[Record] = []
-    header: Record = {}
     for number, line in enumerate(lines, start=1):
-        row = _parse_line(line)
-        if row is None:
-            cut_short = number == len(lines) and line[:1] in (b"", b"{")
-            if not cut_short:
-                raise BenchmarkError(_not_a_row(number, path))
-        elif row.keys() != {HEADER}:
-            # Sorted, as plain files have them: their order reaches reports.
-            rows.append(dict(sorted({**header, **row}.items())) if header else row)
-        elif isinstance(row[HEADER], dict):
-            header = row[HEADER]
-            headers.append(header)
-        elif row[HEADER] in range(len(headers)):
-            header = headers[row[HEADER]]
-        else:
-            raise BenchmarkError(_not_a_row(number, path))
+        try:
+            row = unpacker.take(parse_line(line))
+        except ValueError:
+            if number == len(lines) and line[:1] in (b"", b"{"):
+                break
+            raise BenchmarkError(_not_a_row(f"Line {number}", path)) from None
+        if row is not None:
+            rows.append(row)
     return rows
 
 
 def pack_records(path: Path) -> Path:
     """Replace a plain file of rows by a packed one, ``NAME.jsonl.gz``; return its path.
 
-    Packed, what many rows share (model, corpus, setting, versions) is written once: a
-    line ``{"header": {...}}`` holds it for the rows that come after it, and
-    ``{"header": 3}`` goes back to the fourth header. The last header is empty, so that
-    rows may be appended to the file that ``gunzip`` makes of it. The same rows give the
-    same bytes.
+    To append rows again, unpack it with ``gunzip``. See `metro.evaluation.packing`.
     """
     packed = path.with_name(path.name + PACKED)
     if packed.exists():
@@ -251,58 +242,15 @@ def pack_records(path: Path) -> Path:
     return packed
 
 
-def pack(rows: Iterable[Record]) -> bytes:
-    """Return the content of a packed file; see `pack_records`."""
-    lines: list[bytes] = []
-    known: dict[str, int] = {}
-    current = json.dumps({})
-    for row in rows:
-        header = {name: row[name] for name in SHARED if name in row}
-        text = json.dumps(header, sort_keys=True)
-        if text != current:
-            lines.append(_to_line({HEADER: known.get(text, header)}))
-            known.setdefault(text, len(known))
-            current = text
-        lines.append(_to_line({k: v for k, v in row.items() if k not in SHARED}))
-    lines.append(_to_line({HEADER: {}}))
-    # Without a time stamp: a file that is packed twice must not differ.
-    return gzip.compress(b"".join(lines), mtime=0)
-
-
-def _to_line(row: Record) -> bytes:
-    return json.dumps(row, sort_keys=True).encode() + b"\n"
-
-
-def _parse_line(line: bytes) -> Record | None:
-    """Return the JSON object in a line; None if there is none."""
-    try:
-        row = json.loads(line)
-    except ValueError:
-        return None
-    return row if isinstance(row, dict) else None
-
-
-def _not_a_row(number: int, path: Path) -> str:
+def _not_a_row(line: str, path: Path) -> str:
     return (
-        f"Line {number} of {path} is not a row. Delete it, and run again; or choose a "
-        f"file of rows (.jsonl)."
+        f"{line} of {path} is not a row. Delete it, and run again; or choose a file "
+        f"of rows (.jsonl)."
     )
 
 
-def _read_bytes(path: Path) -> bytes:
-    content = path.read_bytes()
-    if path.suffix != PACKED:
-        return content
-    try:
-        return gzip.decompress(content)
-    except (OSError, EOFError, zlib.error) as error:
-        raise BenchmarkError(
-            f"{path} is damaged ({error}). Restore it from a copy."
-        ) from error
-
-
 def summarise(rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Return how many queries were solved, with and without solved starts."""
+    """Return how many queries were solved, with and without trivially solved ones."""
     solved = [row["frames_to_success"] is not None for row in rows]
     unsolved = [
         done for done, row in zip(solved, rows, strict=True) if not row["is_presolved"]
