@@ -127,7 +127,7 @@ def test_newer_and_foreign_formats(saved):
     rewrite_manifest(saved, version=3, metro="9.0")
     message = (
         f"{saved} has metro-graph version 3; this metro reads 1. Install the metro-wm "
-        f"that wrote it (9.0), or make it anew: "
+        f"that wrote it (9.0), or make it again: "
         f"metro build LATENTS -o GRAPH.metro --force"
     )
     with pytest.raises(StorageError, match=f"^{re.escape(message)}$"):

@@ -76,7 +76,12 @@ class Latents:
 
     @classmethod
     def trusted(
-        cls, z: LatentArray, episode_offsets: Offsets, provenance: Mapping[str, Any]
+        cls,
+        z: LatentArray,
+        episode_offsets: Offsets,
+        *,
+        provenance: Mapping[str, Any],
+        digest: str,
     ) -> "Latents":
         """Return latents without reading the rows; for files that we checked once."""
         latents = object.__new__(cls)
@@ -84,6 +89,8 @@ class Latents:
         object.__setattr__(latents, "z", _read_only(z))
         object.__setattr__(latents, "episode_offsets", _read_only(offsets))
         object.__setattr__(latents, "provenance", dict(provenance))
+        # Known from the file: computing it would read every row of a mapped array.
+        object.__setattr__(latents, "digest", digest)
         return latents
 
     def __repr__(self) -> str:

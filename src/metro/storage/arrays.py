@@ -79,8 +79,8 @@ def read_directory(
 
     Args:
         path: What `write_directory` wrote.
-        check: Raises `StorageError` for a format or version that is not ours; asked
-            before the checksum, so that a newer file is not called damaged.
+        check: Raises `StorageError` for a format or version that is not ours; called
+            before the checksum is compared, so that a newer file is not called damaged.
         verify: Read everything and check its digests, not only sizes.
     """
     missing = MANIFEST
@@ -89,7 +89,8 @@ def read_directory(
             with ExitStack() as open_files:
                 try:
                     manifest, files = _open_files(path, check, open_files)
-                except FileNotFoundError as error:  # replaced meanwhile, or really gone
+                except FileNotFoundError as error:
+                    # Replaced by a writer while it was opened, or really gone.
                     missing = str(error.filename)
                     continue
                 described = manifest["arrays"]
@@ -119,7 +120,9 @@ def _open_files(
     directory = os.open(place, os.O_RDONLY)
     open_files.callback(os.close, directory)
 
-    def opener(name: str, flags: int) -> int:  # stays in a directory that is renamed
+    # By descriptor, not by path: a writer may rename the directory at any moment, and
+    # the files must all be of the same artefact.
+    def opener(name: str, flags: int) -> int:
         return os.open(name, flags, dir_fd=directory)
 
     def opened(name: str) -> BufferedReader:
@@ -148,9 +151,11 @@ def _load_array(
     found = {"dtype": dtype.str, "shape": list(shape)}
     if found != {key: described[key] for key in found} or dtype.hasobject:
         raise StorageError(f"{path} is damaged: it holds {found}. {AGAIN}")
+    # In Python's integers: a damaged shape may be larger than 64 bits hold.
     if file.tell() + np.prod(shape, dtype=object) * dtype.itemsize != size:
         raise StorageError(f"{path} is damaged: its size is not its shape's. {AGAIN}")
-    if 0 in shape:  # an empty region cannot be mapped
+    # An empty region cannot be mapped.
+    if 0 in shape:
         return np.empty(shape, dtype)
     return np.asarray(np.memmap(file, dtype, "r", file.tell(), shape))
 
@@ -188,6 +193,7 @@ def _write_array(path: Path, array: NDArray[Any]) -> dict[str, Any]:
     header = BytesIO()
     npy.write_array_header_1_0(header, npy.header_data_from_array_1_0(array))
     _write_bytes(path, header.getvalue(), array.data)
+    # Of the file, not of the array: what cannot be read back is noticed here.
     with path.open("rb") as file:
         digest = _digest(file)
     return {

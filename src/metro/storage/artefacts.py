@@ -74,12 +74,13 @@ def load(path: str | Path, *, verify: bool = False) -> Any:
 
     manifest, arrays = read_directory(path, check, verify=verify)
     kind = _kind_of(path, manifest)
+    # Digests prove that a file is as it was written, not that it makes sense.
     try:
         check_layout(arrays, [*kind.arrays, *arrays])
         return kind.from_arrays(arrays, manifest["parameters"], manifest["provenance"])
     except (KeyError, TypeError, ValueError, MetroError) as error:
         raise StorageError(
-            f"{path} does not hold together ({error}). Make it anew: {kind.rebuild}"
+            f"{path} does not hold together ({error}). Make it again: {kind.rebuild}"
         ) from error
 
 
@@ -105,7 +106,7 @@ def _kind_of(path: Path, manifest: Mapping[str, Any]) -> _Kind:
         raise StorageError(
             f"{path} has {kind.name} version {manifest.get('version')}; this metro "
             f"reads {kind.version}. Install the metro-wm that wrote it "
-            f"({manifest.get('metro')}), or make it anew: {kind.rebuild}"
+            f"({manifest.get('metro')}), or make it again: {kind.rebuild}"
         )
     return kind
 
@@ -120,9 +121,8 @@ def _latents_from_arrays(
     arrays: Arrays, parameters: Mapping[str, Any], provenance: Mapping[str, Any]
 ) -> Latents:
     z, offsets = arrays["z"], arrays["episode_offsets"]
-    latents = Latents.trusted(z, offsets, provenance)
-    vars(latents)["digest"] = parameters["latents_digest"]  # what the writer computed
-    return latents
+    digest = parameters["latents_digest"]
+    return Latents.trusted(z, offsets, provenance=provenance, digest=digest)
 
 
 def _graph_to_arrays(graph: FrameGraph) -> tuple[Arrays, Mapping[str, Any]]:
@@ -150,6 +150,7 @@ def _graph_to_arrays(graph: FrameGraph) -> tuple[Arrays, Mapping[str, Any]]:
 
 def _cells_to_arrays(graph: FrameGraph) -> Arrays:
     """Return the arrays of the index, so that a loaded graph need not make it again."""
+    # Small graphs are scanned whole and have no cells.
     if not isinstance(graph.index, CellIndex):
         return {}
     return {CELL + name: array for name, array in graph.index.cells._asdict().items()}

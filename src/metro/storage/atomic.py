@@ -35,7 +35,9 @@ def find(path: Path) -> Path | None:
 
     The old directory counts only while NAME is missing and the new one is complete.
     """
-    for _ in range(_ROUNDS):  # between two looks a writer may have moved it
+    # A writer may move the artefact between two looks at the directory, so that one
+    # look that finds nothing proves nothing.
+    for _ in range(_ROUNDS):
         if path.exists() or path.is_symlink():
             return path
         siblings = _siblings(path)
@@ -71,9 +73,12 @@ def replacement(path: Path, *, force: bool) -> Iterator[Path]:
 
     If it fails, ``path`` is as it was and the hidden directory is gone.
     """
+    # Beside the artefact, since a rename is atomic inside one file system only; with
+    # host and process, so that leftovers of dead writers can be told from live ones.
     prefix = f".{path.name}.{_host()}.{os.getpid()}."
     new = Path(tempfile.mkdtemp(prefix=prefix, dir=path.parent))
     try:
+        # mkdtemp makes directories that only their owner reads.
         new.chmod(0o755)
         yield new
         _put_in_place(new, path, force=force)
@@ -139,7 +144,8 @@ def storage_errors(what: str) -> Iterator[None]:
 
 
 def _put_in_place(new: Path, path: Path, *, force: bool) -> None:
-    require_writable(path, force=force)  # somebody may have come first
+    # Writing took a while: somebody else may have come first.
+    require_writable(path, force=force)
     current = find(path) if force else None
     try:
         if current is not None:
@@ -181,13 +187,15 @@ def _host() -> str:
 def _is_dead(new: Path) -> bool:
     """Return whether the writer was a process of this machine that has ended."""
     host, pid, _ = new.name.rsplit(".", 3)[1:]
+    # On a shared disk, process numbers of other machines mean nothing here.
     if host != _host():
         return False
     try:
         os.kill(int(pid), 0)
     except (ProcessLookupError, OverflowError):
         return True
-    except PermissionError:  # somebody else's, and alive
+    except PermissionError:
+        # The process is alive and belongs to another user.
         return False
     return False
 
@@ -200,13 +208,16 @@ def _objection(path: Path) -> str | None:
     named = set(LAYOUT)
     try:
         manifest = parse_manifest((path / MANIFEST).read_bytes())
-    except ValueError:  # damaged: then the names of the arrays must do
+    except ValueError:
+        # A damaged manifest must not make an artefact irreplaceable: the names of its
+        # files decide then.
         manifest = {"format": "metro-"}
     if not isinstance(manifest, dict):
         return foreign
     if not str(manifest.get("format")).startswith("metro-"):
         return foreign
-    if isinstance(manifest.get("arrays"), dict):  # a newer format may have others
+    # A newer format may have arrays that this version does not know.
+    if isinstance(manifest.get("arrays"), dict):
         named |= set(manifest["arrays"])
     known = {MANIFEST, *(f"{name}.npy" for name in named)}
     extra = sorted(set(os.listdir(path)) - known)

@@ -23,6 +23,7 @@ class Source:
     @classmethod
     def read(cls, recorded: Any) -> "Source":
         """Return the source in an entry of a provenance, whatever a user wrote."""
+        # Users may write anything there, such as the name alone.
         if not isinstance(recorded, Mapping):
             return cls(None, None)
         return cls(recorded.get("name"), recorded.get("digest"))

@@ -9,7 +9,7 @@ from typing import Any
 from metro.errors import StorageError
 
 MANIFEST = "manifest.json"
-AGAIN = "Restore it from a copy, or make the artefact anew."
+AGAIN = "Restore it from a copy, or make the artefact again."
 
 Manifest = dict[str, Any]
 
@@ -29,6 +29,7 @@ def parse_manifest(text: bytes) -> Any:
     """Return the JSON value in ``text``; ValueError if there is none."""
     try:
         return json.loads(text)
+    # A damaged file may nest a million brackets.
     except RecursionError as error:
         raise ValueError("it is nested too deeply") from error
 
@@ -51,7 +52,7 @@ def read_manifest(
         raise
     except (ValueError, RecursionError) as error:
         raise StorageError(
-            f"{path}: {MANIFEST} is damaged ({error}). Restore it or make it anew."
+            f"{path}: {MANIFEST} is damaged ({error}). Restore it or make it again."
         ) from error
     arrays = manifest.get("arrays")
     if not isinstance(arrays, dict) or not all(
@@ -64,6 +65,7 @@ def read_manifest(
 def _checksum(manifest: Mapping[str, Any]) -> str:
     """Return the sha256 of everything in the manifest but the checksum itself."""
     body = {key: value for key, value in manifest.items() if key != "checksum"}
+    # NaN is not JSON: other readers would refuse the file.
     plain = json.dumps(body, sort_keys=True, allow_nan=False)
     return hashlib.sha256(plain.encode()).hexdigest()
 

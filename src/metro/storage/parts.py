@@ -87,6 +87,7 @@ class Parts:
 def discard_unless(directory: Path, key: str) -> None:
     """Delete a directory unless `mark` was called with the same ``key``."""
     note = directory / _KEY
+    # Half a computation with other settings must never be mixed in.
     if directory.exists() and (not note.exists() or note.read_text() != key):
         shutil.rmtree(directory)
 

@@ -31,8 +31,8 @@ def read_latents(path: str | Path, episode_lengths: str | None = None) -> Latent
         path: ``.npz`` or ``.h5`` with rows (one of `ROW_NAMES`) and lengths
             (`LENGTH_NAMES`) or offsets (`OFFSET_NAMES`); ``.npy`` with rows only; or a
             directory written by `metro.save`.
-        episode_lengths: For files without lengths: a number (all episodes alike), or
-            a ``.npy`` or text file of one length an episode.
+        episode_lengths: For files without lengths: one number for all episodes, or
+            a ``.npy`` or text file with one length per episode.
     """
     path = Path(path)
     with storage_errors(f"{path} cannot be read"):
@@ -72,8 +72,10 @@ def _from_artefact(path: Path, episode_lengths: str | None) -> Latents:
 
 
 def _read_npz(path: Path) -> dict[str, NDArray[Any]]:
+    # np.load would return the rows of a plain .npy under this name, without lengths.
     if not is_zipfile(path):
         raise BadZipFile("it is no .npz archive")
+    # Opened here: np.load leaves a file open when it fails halfway.
     with path.open("rb") as stream, np.load(stream, allow_pickle=False) as archive:
         known = ROW_NAMES + LENGTH_NAMES + OFFSET_NAMES
         return {
