@@ -5,7 +5,7 @@ import pytest
 from world_makers import world_fixture
 
 from metro.benchmark import load_benchmark
-from metro.envs import open_env, pusht
+from metro.envs import open_env
 from metro.envs.make import make_environment
 from metro.envs.resize import shrink
 from metro.envs.variations import quiet_spaces
@@ -143,10 +143,3 @@ def test_columns_are_the_released_ones(world):
         "proprio": (4,),
     }
     assert np.array_equal(row["proprio"], row["state"][[0, 1, 5, 6]])
-
-
-def test_the_two_frames_undo_each_other():
-    """`to_block` takes back what `to_window` did."""
-    points = np.random.default_rng(0).uniform(0, 512, (9, 2))
-    pose = np.array([200.0, 150.0, 2.3])
-    assert np.allclose(pusht.to_block(pusht.to_window(points, pose), pose), points)

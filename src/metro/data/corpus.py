@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metro.benchmark import Benchmark
+from metro.data.formats.layout import PIXELS
 from metro.data.formats.sources import Source, open_source
 from metro.errors import CorpusError
 from metro.types import ProgressBar, StateColumns
@@ -22,8 +23,6 @@ from metro.types import ProgressBar, StateColumns
 if TYPE_CHECKING:
     from metro.core.graph import FrameGraph
     from metro.data.provenance import Encoder
-
-PIXELS = "pixels"
 
 _SAMPLED = 64
 """Episodes whose first frame goes into the digest; all other columns do in full."""

@@ -20,6 +20,7 @@ from metro.data.provenance import (
     provenance,
     require_fitting,
 )
+from metro.models.adapter import as_world_model
 from metro.models.allocator import keep_freed_memory
 from metro.models.devices import choose_device, encoder_flops, measure_peak
 from metro.models.frozen import FrozenModel
@@ -77,7 +78,7 @@ def encode_corpus(
     path = Path(path)
     require_writable(path, force=force)
     require_fitting(corpus, model)
-    chosen = _move(model, device)
+    model, chosen = _placed(model, device)
     made_from = provenance(corpus, model)
     key = [made_from[part]["digest"] for part in ("model", "corpus")]
     parts = Parts(f"{path}.parts", json.dumps(key))
@@ -103,7 +104,7 @@ def encode_in_memory(
 ) -> Latents:
     """Return the latents of every frame of a corpus without writing anything."""
     require_fitting(corpus, model)
-    _move(model, device)
+    model, _ = _placed(model, device)
     rows: list[LatentArray] = []
     done = 0
     for z in _latents(corpus, model, range(corpus.num_episodes)):
@@ -115,13 +116,13 @@ def encode_in_memory(
     return Latents(np.concatenate(rows), offsets, provenance(corpus, model))
 
 
-def _move(model: Encoder, device: str | None) -> str:
-    """Move our own models to a device and return it; others stay where they are."""
+def _placed(model: Encoder, device: str | None) -> tuple[Encoder, str]:
+    """Return the model where it encodes, and that device; torch modules are moved."""
     keep_freed_memory()
     chosen = choose_device(device)
-    if isinstance(model, FrozenModel):
-        model.to(chosen)
-    return chosen
+    if hasattr(model, "rollout"):
+        model = as_world_model(model).to(chosen)
+    return model, chosen
 
 
 def _share_of_peak(model: Encoder, frames_per_second: float) -> float | None:

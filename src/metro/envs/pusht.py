@@ -6,7 +6,6 @@ middle of the upper edge of its bar. The pale T in every frame is decoration at 
 place: it is not the goal of a query.
 """
 
-import math
 from typing import Any
 
 import cv2
@@ -16,21 +15,10 @@ from pymunk.vec2d import Vec2d
 
 from metro.benchmark import Benchmark
 from metro.envs.make import make_environment
+from metro.envs.pusht_geometry import AGENT_RADIUS, BAR, STEM, WINDOW, to_window
 from metro.envs.resize import shrink
 from metro.envs.variations import quiet_spaces
 from metro.types import Image, StateColumns
-
-WINDOW = 512
-"""Width and height of the world, in its own units."""
-
-AGENT_RADIUS = 15.0
-"""Radius of the pushing disc."""
-
-BAR = (-60.0, 0.0, 60.0, 30.0)
-"""The T's bar in its own frame: left, top, right, bottom."""
-
-STEM = (-15.0, 30.0, 15.0, 120.0)
-"""The T's stem in its own frame: left, top, right, bottom."""
 
 _BLOCK_EDGE = (119, 136, 153)
 _BLOCK_FILL = (142, 163, 183)
@@ -40,9 +28,6 @@ _EDGE_WIDTH = 2.0
 _AGENT_RIM = 4.0
 _FRACTION_BITS = 4
 _SUPERSAMPLING = 2
-
-Points = NDArray[np.float64]
-"""``[P, 2]`` or ``[2]``, in window units or in the T's own frame."""
 
 _Patch = tuple[NDArray[np.float64], tuple[int, int, int]]
 
@@ -182,20 +167,6 @@ class Painter:
 
     def _fixed_length(self, length: float) -> int:
         return round(length * self._canvas_size / WINDOW * (1 << _FRACTION_BITS))
-
-
-def to_window(points: Points, pose: NDArray[np.float64]) -> Points:
-    """Return ``points`` ``[P, 2]`` of the T's frame in window units, for its pose."""
-    cosine, sine = math.cos(pose[2]), math.sin(pose[2])
-    turned: Points = points @ np.array([[cosine, sine], [-sine, cosine]])
-    return turned + pose[:2]
-
-
-def to_block(points: Points, pose: NDArray[np.float64]) -> Points:
-    """Return window ``points`` ``[P, 2]`` in the T's own frame: undoes `to_window`."""
-    cosine, sine = math.cos(pose[2]), math.sin(pose[2])
-    turned: Points = (points - pose[:2]) @ np.array([[cosine, -sine], [sine, cosine]])
-    return turned
 
 
 def _draw_background(env: Any) -> Image:

@@ -3,9 +3,18 @@
 from collections.abc import Iterator
 
 import numpy as np
-from numpy.typing import NDArray
 
-from metro.envs.pusht import AGENT_RADIUS, BAR, STEM, WINDOW, PushT
+from metro.envs.pusht import PushT
+from metro.envs.pusht_geometry import (
+    AGENT_RADIUS,
+    BAR,
+    STEM,
+    WINDOW,
+    Points,
+    depth_in_block,
+    to_block,
+    to_window,
+)
 from metro.envs.state_space import Possible, States, StateSpace
 from metro.types import CorpusLike, Image
 
@@ -23,8 +32,6 @@ _CORNERS = np.array(
         for y in (top, bottom)
     ]
 )
-
-Numbers = NDArray[np.float64]
 
 
 class PushTStates:
@@ -76,19 +83,19 @@ def _leave_walls(states: States) -> None:
 
 def _leave_block(states: States) -> Possible:
     """Move each agent the shortest way out of the block; return where there is one."""
-    local = _to_block(states)
-    inside = _depth(local) > _TOUCH
+    local = to_block(states[:, :2], states[:, 2:5])
+    inside = depth_in_block(local) > _TOUCH
     ways = np.stack(list(_ways_out(local)))  # [ways, K, 2]
     lengths = np.linalg.norm(ways - local, axis=2)
-    free = np.stack([_depth(way) for way in ways]) <= _TOUCH + 1e-6
+    free = np.stack([depth_in_block(way) for way in ways]) <= _TOUCH + 1e-6
     lengths[~free] = np.inf
     shortest = lengths.argmin(axis=0)
     places = ways[shortest, np.arange(len(states))]
-    states[inside, :2] = _to_window(places, states)[inside]
+    states[inside, :2] = to_window(places, states[:, 2:5])[inside]
     return ~inside | np.isfinite(lengths.min(axis=0))
 
 
-def _ways_out(local: Numbers) -> Iterator[Numbers]:
+def _ways_out(local: Points) -> Iterator[Points]:
     """Yield places ``[K, 2]`` where the disc touches bar or stem, or both.
 
     Through each side, away from the nearest point, and the two inner corners.
@@ -105,36 +112,6 @@ def _ways_out(local: Numbers) -> Iterator[Numbers]:
         yield nearest + (local - nearest) * reach / np.maximum(gap, 1e-12)
     for x in (STEM[0] - reach, STEM[2] + reach):
         yield np.broadcast_to((x, BAR[3] + reach), local.shape)
-
-
-def _depth(local: Numbers) -> Numbers:
-    """Return how deep the disc is in the block, ``[K]``; negative: outside."""
-    bar, stem = (_depth_in(local, box) for box in (BAR, STEM))
-    return np.maximum(bar, stem)
-
-
-def _depth_in(local: Numbers, box: tuple[float, float, float, float]) -> Numbers:
-    left, top, right, bottom = box
-    middle = np.array([left + right, top + bottom]) / 2
-    beyond = np.abs(local - middle) - np.array([right - left, bottom - top]) / 2
-    outside = np.linalg.norm(np.maximum(beyond, 0), axis=1)
-    depth: Numbers = AGENT_RADIUS - outside - np.minimum(beyond.max(axis=1), 0)
-    return depth
-
-
-def _to_block(states: States) -> Numbers:
-    """Return the agents ``[K, 2]`` in the block's own frame."""
-    x, y = (states[:, :2] - states[:, 2:4]).T
-    cosine, sine = np.cos(states[:, 4]), np.sin(states[:, 4])
-    return np.stack([x * cosine + y * sine, y * cosine - x * sine], axis=1)
-
-
-def _to_window(local: Numbers, states: States) -> Numbers:
-    """Return points ``[K, 2]`` of the block's frame in the window."""
-    x, y = local.T
-    cosine, sine = np.cos(states[:, 4]), np.sin(states[:, 4])
-    turned = np.stack([x * cosine - y * sine, x * sine + y * cosine], axis=1)
-    return np.asarray(turned + states[:, 2:4])
 
 
 STATES = PushTStates

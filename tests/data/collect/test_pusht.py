@@ -8,6 +8,7 @@ from world_makers import world_fixture
 
 from metro.data.collect import pusht
 from metro.data.collect import pusht_primitives as pushes
+from metro.envs.pusht_geometry import distance_to_block
 
 POSE = np.array([256.0, 200.0, 0.0])
 """The T upright: bar from (196, 200) to (316, 230), stem down to y = 320."""
@@ -157,7 +158,7 @@ def test_the_way_goes_round_the_block():
     target = np.array([230.0, 300.0])
     waypoint = pushes.route_around(np.array([220.0, 150.0]), target, POSE)
     assert not np.array_equal(waypoint, target)
-    assert pushes.distance_to_block(waypoint[None], POSE)[0] > 15
+    assert distance_to_block(waypoint[None], POSE)[0] > 15
 
 
 @pytest.mark.parametrize(
@@ -166,7 +167,7 @@ def test_the_way_goes_round_the_block():
 )
 def test_distance_to_the_block(point, distance):
     """Zero inside; else to the nearest point of bar or stem."""
-    found = pushes.distance_to_block(np.array([point], float), POSE)
+    found = distance_to_block(np.array([point], float), POSE)
     assert found[0] == pytest.approx(distance)
 
 
@@ -177,8 +178,8 @@ def test_a_push_starts_outside_the_block_and_aims_into_it():
         push = pushes.choose_push(np.array([100.0, 100.0]), POSE, rng)
         start = push.staging_point(POSE)
         way = start + np.linspace(0, 40, 41)[:, None] * push.aim(POSE)
-        assert pushes.distance_to_block(start[None], POSE)[0] > 5
-        assert pushes.distance_to_block(way, POSE).min() == 0
+        assert distance_to_block(start[None], POSE)[0] > 5
+        assert distance_to_block(way, POSE).min() == 0
 
 
 def test_a_push_keeps_its_heading_unless_it_follows():

@@ -13,9 +13,7 @@ from numpy.typing import NDArray
 
 from metro.data.collect.deferred_errors import DeferredErrorFile
 from metro.data.collect.episode import GZIP_LEVEL, Episode
-
-SETTINGS = "metro"
-"""The attribute of the file that says in JSON how it was recorded."""
+from metro.data.formats.layout import LENGTHS, OFFSETS, PIXELS, SETTINGS
 
 _ROWS = 4096
 """Rows of a chunk in columns other than pixels."""
@@ -51,14 +49,14 @@ def write_corpus(
             lengths.append(len(episode.pictures))
             written.check()
         ends = np.cumsum(lengths, dtype=np.int64)
-        _create(stream, "ep_len", np.array(lengths, np.int32))
-        _create(stream, "ep_offset", ends - np.array(lengths, np.int64))
+        _create(stream, LENGTHS, np.array(lengths, np.int32))
+        _create(stream, OFFSETS, ends - np.array(lengths, np.int64))
 
 
 def _create_columns(stream: Any, episode: Episode, image_size: int) -> None:
     shape = (image_size, image_size, 3)
     stream.create_dataset(
-        "pixels",
+        PIXELS,
         shape=(0, *shape),
         maxshape=(None, *shape),
         dtype=np.uint8,
@@ -83,7 +81,7 @@ def _append(stream: Any, episode: Episode, *, number: int, first: int) -> None:
     for name, values in _columns(episode, number).items():
         stream[name].resize(last, axis=0)
         stream[name][first:last] = values
-    pixels = stream["pixels"]
+    pixels = stream[PIXELS]
     pixels.resize(last, axis=0)
     for row, picture in enumerate(episode.pictures, first):
         pixels.id.write_direct_chunk((row, 0, 0, 0), picture)

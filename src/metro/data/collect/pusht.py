@@ -22,7 +22,7 @@ from metro.data.collect.pusht_primitives import (
     route_around,
 )
 from metro.data.collect.variants import Variant
-from metro.envs.pusht import AGENT_RADIUS, Points
+from metro.envs.pusht_geometry import AGENT_RADIUS, Points
 
 if TYPE_CHECKING:
     from metro.types import Env

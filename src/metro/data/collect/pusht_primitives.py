@@ -8,13 +8,11 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from metro.envs.pusht import (
+from metro.envs.pusht_geometry import (
     AGENT_RADIUS,
-    BAR,
-    STEM,
     WINDOW,
     Points,
-    to_block,
+    distance_to_block,
     to_window,
 )
 
@@ -152,18 +150,6 @@ def placed(point: Points, pose: Points) -> Points:
 def turned(vector: Points, pose: Points) -> Points:
     """Return which way a ``vector`` ``[2]`` of the T's own frame points."""
     return np.asarray(to_window(vector[None], np.array([0.0, 0.0, pose[2]]))[0])
-
-
-def distance_to_block(points: Points, pose: Points) -> Points:
-    """Return how far ``points`` ``[P, 2]`` are from the T at ``pose``; 0 inside."""
-    local = to_block(points, pose)
-    distances = []
-    for box in (BAR, STEM):
-        low, high = np.array(box[:2]), np.array(box[2:])
-        beyond = np.maximum(np.maximum(low - local, local - high), 0)
-        distances.append(np.hypot(beyond[:, 0], beyond[:, 1]))
-    nearest: Points = np.minimum(*distances)
-    return nearest
 
 
 def limit_length(vector: Points, longest: float) -> Points:

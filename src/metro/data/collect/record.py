@@ -11,13 +11,14 @@ from pathlib import Path
 
 from metro.benchmark import Benchmark
 from metro.data.collect.episode import Episode, load_episode
-from metro.data.collect.hdf5_writer import SETTINGS, write_corpus
+from metro.data.collect.hdf5_writer import write_corpus
 from metro.data.collect.spec import RecordingSpec
 from metro.data.collect.workers import (
     episode_file,
     record_here,
     record_in_processes,
 )
+from metro.data.formats.layout import SETTINGS
 from metro.envs.cpu_determinism import is_common
 from metro.envs.rendering import Renderer, find_renderer
 from metro.errors import BenchmarkError, StorageError

@@ -9,16 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from metro.data.collect.hdf5_writer import SETTINGS
+from metro.data.formats.layout import AGAIN, LENGTHS, OFFSETS, PIXELS, SETTINGS
 from metro.errors import CorpusError, MissingExtra
-
-LENGTHS, OFFSETS = "ep_len", "ep_offset"
-
-AGAIN = "It may be half written: record it or fetch it again."
 
 
 class Hdf5Source:
-    """One file: a dataset a column, ``ep_len`` and ``ep_offset`` among them."""
+    """One file with a dataset per column, ``ep_len`` and ``ep_offset`` among them."""
 
     def __init__(self, place: Path) -> None:
         try:
@@ -59,7 +55,7 @@ class Hdf5Source:
         first = int(self.offsets[episode])
         last = first + int(self.lengths[episode] if count is None else count)
         try:
-            return np.asarray(self._file["pixels"][first:last], np.uint8)
+            return np.asarray(self._file[PIXELS][first:last], np.uint8)
         except OSError as error:
             raise CorpusError(
                 f"{self._place} cannot be read: {error}. {AGAIN}"

@@ -11,18 +11,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from metro.data.formats.hdf5 import LENGTHS, OFFSETS
+from metro.data.formats.layout import LENGTHS, OFFSETS
 from metro.errors import CorpusError
 
 
 def is_video_folder(place: Path) -> bool:
-    """Return whether there is a video an episode, ``pixels/ep_0.mp4`` and so on."""
+    """Return whether there is one video per episode, ``pixels/ep_0.mp4`` and so on."""
     lengths, video = place / f"{LENGTHS}.npz", place / "pixels" / "ep_0.mp4"
     return lengths.is_file() and video.is_file()
 
 
 class VideoSource:
-    """An ``.npz`` a column, and for pixels an ``.mp4`` an episode."""
+    """One ``.npz`` per column, and for pixels one ``.mp4`` per episode."""
 
     settings: Mapping[str, Any] = {}
 

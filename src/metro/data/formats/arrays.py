@@ -1,0 +1,77 @@
+"""NumPy arrays as a corpus: ``.npz``, ``.npy``, or a folder of ``.npy``."""
+
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+from zipfile import BadZipFile
+
+import numpy as np
+from numpy.typing import NDArray
+
+from metro.data.formats.layout import AGAIN, LENGTHS, OFFSETS
+from metro.errors import CorpusError
+
+
+class ArraySource:
+    """Plain arrays: an ``.npz``, a folder of ``.npy``, or one ``.npy`` of pixels.
+
+    ``.npy`` are memory-mapped; an ``.npz`` is read when it is opened.
+    """
+
+    settings: Mapping[str, Any] = {}
+
+    def __init__(self, place: Path, episode_lengths: int | None) -> None:
+        try:
+            arrays = _load_arrays(place)
+        except (OSError, ValueError, EOFError, BadZipFile) as error:
+            raise CorpusError(f"{place} cannot be read: {error}. {AGAIN}") from error
+        rows = len(next(iter(arrays.values()))) if arrays else 0
+        self.lengths = self._find_lengths(place, arrays, rows, episode_lengths)
+        self.offsets = np.cumsum(self.lengths) - self.lengths
+        arrays.pop(OFFSETS, None)
+        self._arrays = arrays
+        self.shapes = {name: array.shape for name, array in arrays.items()}
+
+    @staticmethod
+    def _find_lengths(
+        place: Path, arrays: dict[str, NDArray[Any]], rows: int, given: int | None
+    ) -> NDArray[np.int64]:
+        if LENGTHS in arrays:
+            return np.asarray(arrays.pop(LENGTHS), np.int64)
+        if given is None:
+            raise CorpusError(
+                f"{place} does not say where episodes end. Add {LENGTHS} to it, or "
+                f"give episode_lengths."
+            )
+        if given < 1 or rows % given:
+            raise CorpusError(
+                f"{rows} rows are no whole number of episodes of {given} frames."
+            )
+        return np.full(rows // given, given, np.int64)
+
+    def read(self, name: str) -> NDArray[Any]:
+        """Return all rows of a column."""
+        return np.asarray(self._arrays[name])
+
+    def read_frames(self, episode: int, count: int | None = None) -> NDArray[np.uint8]:
+        """Return the first ``count`` frames of an episode, all if None."""
+        first = int(self.offsets[episode])
+        last = first + int(self.lengths[episode] if count is None else count)
+        return np.array(self._arrays["pixels"][first:last], np.uint8)
+
+    def close(self) -> None:
+        """Let go of the arrays."""
+        self._arrays = {}
+
+
+def _load_arrays(place: Path) -> dict[str, NDArray[Any]]:
+    if place.suffix == ".npy":
+        return {"pixels": np.load(place, mmap_mode="r", allow_pickle=False)}
+    if place.is_dir():
+        files = sorted(place.glob("*.npy"))
+        return {
+            file.stem: np.load(file, mmap_mode="r", allow_pickle=False)
+            for file in files
+        }
+    with np.load(place, allow_pickle=False) as archive:
+        return {name: archive[name] for name in archive.files}
