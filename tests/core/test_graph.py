@@ -5,7 +5,7 @@ import pytest
 from corpora import random_case
 
 import metro
-from metro.errors import GraphError
+from metro.errors import GraphError, PricingError
 
 
 def test_bridges_are_symmetric_and_cross_episodes(rooms, rooms_graph):
@@ -26,6 +26,47 @@ def test_edges_that_do_not_exist_cost_infinity(rooms_graph):
     last = int(rooms_graph.latents.episode_offsets[1]) - 1
     bridged = rooms_graph.bridge_frame[slice(*rooms_graph.bridge_offsets[last:][:2])]
     assert (rooms_graph.edge_cost(last, last + 1) < np.inf) == (last + 1 in bridged)
+
+
+def test_one_call_builds_what_three_build(rooms, rooms_graph):
+    """FrameGraph.from_latents = find_neighbours, PricingCurve.fit, build_graph."""
+    seen = []
+    graph = metro.FrameGraph.from_latents(rooms, progress=lambda *now: seen.append(now))
+    assert graph.waypoint_budget == rooms_graph.waypoint_budget == 8
+    np.testing.assert_array_equal(graph.table.frame, rooms_graph.table.frame)
+    np.testing.assert_array_equal(graph.bridge_frame, rooms_graph.bridge_frame)
+    np.testing.assert_array_equal(graph.bridge_cost, rooms_graph.bridge_cost)
+    np.testing.assert_array_equal(graph.pricing.gaps, rooms_graph.pricing.gaps)
+    assert seen[-1] == (rooms.num_frames, rooms.num_frames)
+
+
+def test_a_wrong_budget_is_refused_before_the_table(rooms):
+    """The table of a large corpus takes hours."""
+
+    def never(done, total):
+        raise AssertionError
+
+    with pytest.raises(PricingError, match="waypoint_budget must be"):
+        metro.FrameGraph.from_latents(rooms, 60, progress=never)
+    with pytest.raises(GraphError, match="num_neighbours must be"):
+        metro.FrameGraph.from_latents(rooms, num_neighbours=0, progress=never)
+
+
+def test_a_corpus_builds_its_own_graph(rooms_graph):
+    """FrameGraph.from_corpus asks the corpus, with all options."""
+    asked = []
+
+    class Corpus:
+        def build_graph(self, *args, **options):
+            asked.append((args, options))
+            return rooms_graph
+
+    graph = metro.FrameGraph.from_corpus(
+        Corpus(), "model", waypoint_budget=5, cache="a.metro", num_neighbours=3
+    )
+    assert graph is rooms_graph
+    options = {"waypoint_budget": 5, "cache": "a.metro", "num_neighbours": 3}
+    assert asked == [(("model",), options)]
 
 
 def test_one_episode_is_a_line():

@@ -6,8 +6,11 @@ from concurrent.futures import ThreadPoolExecutor
 import numpy as np
 import pytest
 from corpora import random_case
+from hypothesis import given, settings
+from hypothesis import strategies as st
 
 import metro
+from metro.core.landmarks import choose_landmarks
 from metro.errors import GraphError, LatentsError
 
 Kind = metro.SubGoalKind
@@ -118,8 +121,48 @@ def test_a_greedy_walk_arrives(rooms_graph):
     assert sub.kind is Kind.GOAL_IN_REACH
 
 
+def answer(sub):
+    """Return all of a sub-goal as values that can be compared."""
+    walked = (sub.entry, sub.spent, sub.hops, sub.path)
+    return (sub.kind, sub.frame, sub.latent.tobytes(), sub.cost_to_go, *walked)
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 10**6), st.booleans(), st.booleans(), st.data())
+def test_answers_do_not_depend_on_the_order_of_calls(seed, lattice, narrow, data):
+    """Equal observations get equal sub-goals, whatever a planner was asked before."""
+    case = random_case(seed, lattice=lattice)
+    z = case.latents.z
+    routes = metro.find_routes(
+        case.graph,
+        case.goal,
+        held_out=case.held_out,
+        start=z[0],
+        landmarks=choose_landmarks(case.graph, 2) if narrow else None,
+    )
+    frames = data.draw(st.lists(st.integers(0, len(z) - 1), min_size=2, max_size=6))
+    planner = metro.MetroPlanner(routes)
+    for frame in data.draw(st.permutations(frames)):
+        observed = z[frame] + np.float32(0.25)
+        fresh = metro.MetroPlanner(routes)(observed)
+        whole = metro.MetroPlanner(case.routes)(observed)
+        assert answer(planner(observed)) == answer(fresh) == answer(whole)
+        assert answer(planner(observed)) == answer(fresh)
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 10**6), st.booleans())
+def test_sub_goals_are_never_of_the_held_out_episode(seed, lattice):
+    """Neither the sub-goal nor any frame on the way to it."""
+    case = random_case(seed, lattice=lattice)
+    for no_route in ("nearest", "reachable"):
+        sub = metro.MetroPlanner(case.routes, no_route=no_route)(case.observed)
+        episodes = case.latents.episode_of(list(sub.path)).tolist()
+        assert case.held_out not in episodes
+
+
 def test_threads_share_a_planner(rooms_graph):
-    """A planner has no state: any number of observations at once."""
+    """Any number of observations at once get the answers of one after the other."""
     goal = rooms_graph.latents.z[700]
     planner = metro.MetroPlanner(metro.find_routes(rooms_graph, goal))
     observed = rooms_graph.latents.z[::40]

@@ -5,6 +5,9 @@ from concurrent.futures import ThreadPoolExecutor
 
 import numpy as np
 import pytest
+from corpora import random_case
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from scipy.sparse import csr_array
 from scipy.sparse.csgraph import dijkstra
 
@@ -12,6 +15,8 @@ import metro
 from metro.core.entry import find_entries
 from metro.core.search import AT_GOAL, NO_ROUTE, find_routes_many
 from metro.errors import GraphError, LatentsError
+
+CASES = st.builds(random_case, st.integers(0, 10**6), lattice=st.booleans())
 
 
 def all_edges(graph):
@@ -37,6 +42,43 @@ def test_bellman_holds_on_every_edge(rooms_graph):
         if following >= 0:
             step = rooms_graph.edge_cost(frame, following)
             assert routes.cost_to_go[frame] == step + routes.cost_to_go[following]
+
+
+@settings(max_examples=50, deadline=None)
+@given(CASES)
+def test_costs_are_bellmans_and_fall_along_every_route(case):
+    """J(u) <= w(u, v) + J(v); at succ(u) they are equal, and J falls by at least 1."""
+    routes, episode = case.routes, case.latents.episode_of
+    u, v, cost = all_edges(case.graph)
+    kept = (episode(u) != case.held_out) & (episode(v) != case.held_out)
+    totals = cost + routes.cost_to_go[v]
+    assert (routes.cost_to_go[u] <= totals)[kept].all()
+    followed = kept & (routes.successor[u] == v)
+    assert (routes.cost_to_go[u] == totals)[followed].all()
+    for frame in range(case.latents.num_frames):
+        path = routes.route(frame)
+        # Each J is a rounded sum, so a step of 1 frame may seem 1e-15 shorter.
+        assert (np.diff(routes.cost_to_go[path]) <= -1 + 1e-9).all()
+        assert case.held_out not in episode(path).tolist()
+        assert bool(path) == np.isfinite(routes.cost_to_go[frame])
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(0, 10**6), st.randoms(use_true_random=False))
+def test_costs_do_not_depend_on_the_order_of_episodes(seed, random):
+    """Frames keep their J, bit for bit, wherever their episode stands in the corpus."""
+    case = random_case(seed, lattice=False)  # without ties, which frame numbers break
+    order = list(range(case.latents.num_episodes))
+    random.shuffle(order)
+    latents = case.latents.subset(order)
+    graph = metro.FrameGraph.from_latents(
+        latents, case.waypoint_budget, num_neighbours=case.num_neighbours
+    )
+    held_out = None if case.held_out is None else order.index(case.held_out)
+    found = metro.find_routes(graph, case.goal, held_out=held_out)
+    rows = [np.arange(latents.num_frames)[case.latents.rows_of(m)] for m in order]
+    expected = case.routes.cost_to_go[np.concatenate(rows)]
+    np.testing.assert_array_equal(found.cost_to_go, expected)
 
 
 def test_scipy_finds_the_same_costs(rooms_graph):

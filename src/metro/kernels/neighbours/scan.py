@@ -133,11 +133,12 @@ def fill_from_own_cells(rows, cells, episode, margin, first, last, frame, gap):
 def scan_block(rows, cells, episode, centres, ours, margin, block, frame, gap):
     """Complete the rows of a block of cells; ``frame`` and ``gap`` start at the block.
 
-    Arrays leave their tuples here, once: every time one does, its references are
-    counted atomically, which costs more than most visits.
-
     Returns how many queries were projected onto other cells, the measure of work.
     """
+    # One long loop on purpose. Arrays leave their tuples here, once per block: every
+    # time one does, and at every call that takes arrays, references are counted
+    # atomically, which costs more than most visits of a cell. Only what works on whole
+    # cells is a function of its own.
     first, last = block
     offsets, radius = cells.offsets, cells.radius
     coordinates, boxes, bases = cells.coordinates, cells.boxes, cells.bases

@@ -93,10 +93,11 @@ def settle(edges, ring, frames, until, prices, cost_to_go, successor):
 def _relax_block(
     edges, number, tail, cost_to_go, successor, pool, links, tails, counts
 ):
-    """Offer every frame of a bucket's last block to those that lead to it.
-
-    All in one loop: calls that take arrays would count references at every edge.
-    """
+    """Offer every frame of a bucket's last block to those that lead to it."""
+    # Asking ahead and filing are written out here, and once more in `narrow`, on
+    # purpose: a function that takes arrays counts references at every edge. Shared
+    # helpers, even with inline="always", made the whole search twice as slow and the
+    # narrow one a third slower (400,000 frames, 2.4 million bridges).
     gates, bridge_frame, bridge_cost = edges
     mask = u64(tails.shape[0] - 1)
     for i in range((tail - 1) >> BLOCK_BITS << BLOCK_BITS, tail):
@@ -121,7 +122,7 @@ def _relax_block(
             continue  # got cheaper after it was filed here, and is settled
         gate = i64(gates[u64(v)])
         start, stop = gate >> 1, i64(gates[u64(v + 1)]) >> 1
-        for e in range(start - (gate & 1), stop):  # before the bridges: the ride
+        for e in range(start - (gate & 1), stop):  # first the temporal edge
             if e < start:
                 u = u64(v - 1)
                 offer = cost + 1.0
@@ -163,13 +164,19 @@ def _file_all(frames, cost_to_go, pool, links, tails, counts):
     for i in range(frames.shape[0]):
         bucket = i64(cost_to_go[frames[i]])
         first = bucket if i == 0 else min(first, bucket)
-        slot = bucket & (tails.shape[0] - 1)
-        place = tails[slot]
-        if place & (BLOCK - 1) == 0:
-            place = take_block(links, counts, place)
-        pool[place] = frames[i]
-        tails[slot] = place + 1
+        file_frame(frames[i], bucket, pool, links, tails, counts)
     return first
+
+
+@njit(nogil=True)
+def file_frame(frame, number, pool, links, tails, counts):
+    """Put a frame at the end of bucket ``number`` of a ring."""
+    slot = number & (tails.shape[0] - 1)
+    place = tails[slot]
+    if place & (BLOCK - 1) == 0:
+        place = take_block(links, counts, place)
+    pool[place] = frame
+    tails[slot] = place + 1
 
 
 @njit(nogil=True)

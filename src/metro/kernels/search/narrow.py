@@ -19,6 +19,7 @@ from metro.kernels.search.buckets import (
     NEAR,
     NEXT,
     USED,
+    file_frame,
     give_back,
     i64,
     prefetch,
@@ -65,7 +66,7 @@ def settle_narrow(edges, ring, frames, until, prices, bounds, cost_to_go, succes
         number = key if i == 0 else min(number, key)
     for i in range(frames.shape[0]):
         key = i64(cost_to_go[frames[i]] + lower[frames[i]])
-        _file(frames[i], min(key, number + ring - 1), pool, links, tails, counts)
+        file_frame(frames[i], min(key, number + ring - 1), pool, links, tails, counts)
     while counts[USED] > 0:
         if until.shape[0] > 0 and _is_certain(
             until, prices, bounds, cost_to_go, number
@@ -109,17 +110,6 @@ def _is_certain(until, prices, bounds, cost_to_go, number):
 
 
 @njit(nogil=True)
-def _file(frame, number, pool, links, tails, counts):
-    """File a frame in a bucket, or on a shelf, of a ring."""
-    slot = number & (tails.shape[0] - 1)
-    place = tails[slot]
-    if place & (BLOCK - 1) == 0:
-        place = take_block(links, counts, place)
-    pool[place] = frame
-    tails[slot] = place + 1
-
-
-@njit(nogil=True)
 def _fill_shelves(lower, number, cost_to_go, pool, links, tails, shelves, counts):
     """Move a bucket's frames to shelves by J; return the lowest shelf, -1: none."""
     ring = tails.shape[0]
@@ -145,10 +135,12 @@ def _fill_shelves(lower, number, cost_to_go, pool, links, tails, shelves, counts
             cost = cost_to_go[v]
             key = cost + lower[v]
             if key >= number + 1:  # too far ahead when it was filed
-                _file(v, min(i64(key), number + ring - 1), pool, links, tails, counts)
+                file_frame(
+                    v, min(i64(key), number + ring - 1), pool, links, tails, counts
+                )
             elif key >= number:
                 shelf = min(i64(cost), lowest + _SHELVES - 1)
-                _file(v, shelf, pool, links, shelves, counts)
+                file_frame(v, shelf, pool, links, shelves, counts)
         tail = give_back(links, counts, tail)
     return lowest
 
@@ -179,10 +171,8 @@ def _relax_block(
     edges, bounds, lower, number, shelf, tail, cost_to_go, successor, pool, links,
     tails, shelves, counts,
 ):  # fmt: skip
-    """Offer every frame of a shelf's last block to those that lead to it.
-
-    All in one loop: calls that take arrays would count references at every edge.
-    """
+    """Offer every frame of a shelf's last block to those that lead to it."""
+    # Written out in one loop like its twin in `buckets`, which says why.
     gates, bridge_frame, bridge_cost = edges
     costs, reach, share = bounds
     width = reach.shape[0]
@@ -221,7 +211,7 @@ def _relax_block(
             continue
         gate = i64(gates[u64(v)])
         start, stop = gate >> 1, i64(gates[u64(v + 1)]) >> 1
-        for e in range(start - (gate & 1), stop):  # before the bridges: the ride
+        for e in range(start - (gate & 1), stop):  # first the temporal edge
             if e < start:
                 u = u64(v - 1)
                 offer = cost + 1.0
