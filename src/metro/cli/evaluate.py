@@ -1,7 +1,7 @@
 """Verbs that plan queries and measure success: queries, evaluate, sweep."""
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, NamedTuple
 
 import typer
 
@@ -17,6 +17,7 @@ from metro.cli.options import (
     Graph,
     Macro,
     MacroSteps,
+    Method,
     MethodOption,
     Model,
     PlanBlocks,
@@ -55,8 +56,8 @@ def queries(
     from metro.cli.terminal import progress_bar
     from metro.data.corpus import open_corpus
     from metro.errors import BenchmarkError
-    from metro.evaluation.draw_queries import draw_queries
     from metro.evaluation.queries import save_queries
+    from metro.evaluation.settings import draw_queries
 
     if output.exists() and not force:
         raise BenchmarkError(f"{output} exists. Use --force to replace it.")
@@ -81,13 +82,7 @@ def evaluate(
     corpus: Corpus,
     model: Model,
     output: RowsPath,
-    method: Annotated[
-        str,
-        typer.Option(
-            help="metro, flat, oracle, committed, waypoints, replay, random, stay, "
-            "hi-lewm, hi-lewm-c or hi-lewm-c-staged."
-        ),
-    ] = METRO.name,
+    method: Method = METRO.name,
     graph: Graph = None,
     macro: Macro = None,
     macro_steps: MacroSteps = None,
@@ -116,50 +111,69 @@ def evaluate(
     an interrupted run. Queries whose environment or process died are tried again.
     """
     require_worlds("evaluate")
-    from metro.cli.terminal import success_bar
     from metro.evaluation.context import EvalConfig
     from metro.evaluation.draw_queries import find_queries
     from metro.evaluation.records import summarise
-    from metro.evaluation.run import evaluate as plan_all
     from metro.evaluation.settings import choose_settings
-    from metro.planners.methods.registry import find_method
 
-    asked = find_queries(benchmark, goal_distance, query_file, first)
-    source = EvalConfig(
-        *(benchmark, corpus, model, graph, macro),
-        trust_pickle=trust_pickle,
-        device=device,
+    queries = find_queries(benchmark, goal_distance, query_file, first)
+    config = EvalConfig(
+        benchmark, corpus, model, graph, macro, trust_pickle=trust_pickle, device=device
     )
     settings = choose_settings(
-        source,
+        config,
         method,
-        plan_blocks=None if plan_blocks is None else [plan_blocks],
-        waypoint_budgets=None if waypoint_budget is None else [waypoint_budget],
-        step_budget=2 * goal_distance if step_budget is None else step_budget,
+        plan_blocks=_listed(plan_blocks),
+        waypoint_budgets=_listed(waypoint_budget),
+        step_budget=_default(step_budget, 2 * goal_distance),
         planner_seeds=planner_seed or [7],
         macro_steps=macro_steps,
         option=option,
     )
-    # Minutes a query: a Ctrl-C is not to lose more than one.
-    usual = 1 if find_method(method).needs_macro else 25
-    with success_bar(f"{method}, h = {settings[0].plan_blocks}") as progress:
-        rows = plan_all(
-            source,
-            settings,
-            asked,
-            output,
-            batch=usual if batch is None else batch,
-            workers=workers,
-            progress=progress,
-        )
-    summary = summarise(rows)
+    run = _Run(config, settings, queries, f"{method}, h = {settings[0].plan_blocks}")
+    rows = run.plan(output, _default(batch, _usual_batch(method)), workers)
+    _print_summary(run, summarise(rows), as_json=as_json)
+
+
+def _default(value: int | None, otherwise: int) -> int:
+    return otherwise if value is None else value
+
+
+def _listed(value: int | None) -> list[int] | None:
+    return None if value is None else [value]
+
+
+def _usual_batch(method: str) -> int:
+    from metro.planners.methods.registry import find_method
+
+    # Hierarchical methods take minutes per query: Ctrl-C must not lose more than one.
+    return 1 if find_method(method).needs_macro else 25
+
+
+class _Run(NamedTuple):
+    """What is planned: settings and queries of one benchmark, and the bar's title."""
+
+    config: Any
+    settings: list[Any]
+    queries: Any
+    title: str
+
+    def plan(self, output: Path, batch: int, workers: int) -> list[dict[str, Any]]:
+        """Return the rows, planned now or read from ``output``; shows a bar."""
+        from metro.cli.terminal import success_bar
+        from metro.evaluation.run import evaluate as plan_all
+
+        parts = (self.config, self.settings, self.queries, output)
+        with success_bar(self.title) as progress:
+            return plan_all(*parts, batch=batch, workers=workers, progress=progress)
+
+
+def _print_summary(run: _Run, summary: dict[str, Any], *, as_json: bool) -> None:
     if as_json:
         print_json(summary)
-    else:
-        typer.echo(
-            f"{benchmark}, {method}, h = {settings[0].plan_blocks}, "
-            + _said(summary, step_budget or 2 * goal_distance)
-        )
+        return
+    name, steps = run.config.benchmark, run.settings[0].step_budget
+    typer.echo(f"{name}, {run.title}, {_said(summary, steps)}")
 
 
 def _said(summary: dict[str, Any], step_budget: int) -> str:
@@ -183,9 +197,7 @@ def sweep(
     corpus: Corpus,
     model: Model,
     output: RowsPath,
-    method: Annotated[
-        str, typer.Option(help="metro, committed, flat, oracle or waypoints.")
-    ] = METRO.name,
+    method: Method = METRO.name,
     graph: Graph = None,
     goal_distance: Distance = 75,
     plan_blocks: Annotated[
@@ -217,35 +229,25 @@ def sweep(
     """
     require_worlds("sweep")
     from metro.analysis.grid_tables import COLUMNS, best_cells, grid
-    from metro.cli.terminal import print_table, success_bar
+    from metro.cli.terminal import print_table
     from metro.evaluation.context import EvalConfig
     from metro.evaluation.draw_queries import find_queries
-    from metro.evaluation.run import evaluate as plan_all
 
     settings = grid(
         plan_blocks,
         waypoint_budget,
-        step_budget=4 * goal_distance if step_budget is None else step_budget,
+        step_budget=_default(step_budget, 4 * goal_distance),
         planner_seeds=planner_seed or [7, 8, 9],
         method=method,
     )
-    source = EvalConfig(
-        *(benchmark, corpus, model, graph), trust_pickle=trust_pickle, device=device
+    config = EvalConfig(
+        benchmark, corpus, model, graph, trust_pickle=trust_pickle, device=device
     )
-    asked = find_queries(benchmark, goal_distance, query_file, first)
-    with success_bar(f"{len(settings)} runs") as progress:
-        rows = plan_all(
-            source,
-            settings,
-            asked,
-            output,
-            batch=batch,
-            workers=workers,
-            progress=progress,
-        )
-    cells = best_cells(rows, goal_distance)
+    queries = find_queries(benchmark, goal_distance, query_file, first)
+    run = _Run(config, settings, queries, f"{len(settings)} runs")
+    found = best_cells(run.plan(output, batch, workers), goal_distance)
     if as_json:
-        print_json([vars(cell) for cell in cells])
+        print_json([vars(cell) for cell in found])
     else:
         caption = "* no other setting has more success in as little time"
-        print_table(COLUMNS, [cell.to_text() for cell in cells], caption)
+        print_table(COLUMNS, [cell.to_text() for cell in found], caption)

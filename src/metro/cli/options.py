@@ -9,6 +9,8 @@ from typing import Annotated, Any
 
 import typer
 
+from metro.planners.methods.registry import method_names
+
 
 def _option(help_text: str, *names: str, least: int | None = None) -> Any:
     return typer.Option(*names, help=help_text, min=least)
@@ -52,6 +54,10 @@ MacroSteps = Annotated[
     _option(
         "h_h, macro steps of the hi-lewm methods. Default: 1, and 2 for the staged one."
     ),
+]
+Method = Annotated[
+    str,
+    _option(f"How queries are planned: {', '.join(method_names())}."),
 ]
 MethodOption = Annotated[
     str | None,
