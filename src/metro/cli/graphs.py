@@ -1,7 +1,7 @@
 """Verbs on latents and graphs: build, inspect, route."""
 
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -117,30 +117,45 @@ def route(
     from metro.core.itinerary import path_segments
     from metro.storage.artefacts import load_graph
 
-    if (storyboard is None) != (corpus is None):
-        raise typer.BadParameter("--storyboard and --corpus go together.")
-    if storyboard is not None:
-        from metro.report.drawing.storyboard import require_place, write_storyboard
-
-        require_place(storyboard, force=force)
+    _check_storyboard(storyboard, corpus, force=force)
     network = load_graph(graph, verify=verify)
     latents = network.latents
     start = latents.require_frame("--from", start)
     goal = latents.require_frame("--to", goal)
-    routes = find_routes(network, latents.z[goal], held_out=held_out)
-    legs = path_segments(routes, start)
+    segments = path_segments(
+        find_routes(network, latents.z[goal], held_out=held_out), start
+    )
     if storyboard is not None and corpus is not None:
+        from metro.report.drawing.storyboard import write_storyboard
+
         ends = (start, goal)
-        write_storyboard(latents, legs, ends, corpus, storyboard, every=every)
+        write_storyboard(latents, segments, ends, corpus, storyboard, every=every)
     if as_json:
-        print_json(
-            {
-                "from": start,
-                "to": goal,
-                "held_out": held_out,
-                "cost": legs[-1].total if legs else None,
-                "legs": [leg.to_json() for leg in legs],
-            }
-        )
+        print_json(_route_as_json(start, goal, held_out, segments))
     else:
-        print_journey(latents, start, goal, legs, held_out=held_out)
+        print_journey(latents, start, goal, segments, held_out=held_out)
+
+
+def _check_storyboard(
+    storyboard: Path | None, corpus: Path | None, *, force: bool
+) -> None:
+    """Refuse a storyboard that could not be drawn, before the search."""
+    if (storyboard is None) != (corpus is None):
+        raise typer.BadParameter("--storyboard and --corpus go together.")
+    if storyboard is not None:
+        from metro.report.drawing.storyboard import require_place
+
+        require_place(storyboard, force=force)
+
+
+def _route_as_json(
+    start: int, goal: int, held_out: int | None, segments: list[Any]
+) -> dict[str, Any]:
+    # The keys are those of earlier versions: scripts read them.
+    return {
+        "from": start,
+        "to": goal,
+        "held_out": held_out,
+        "cost": segments[-1].total if segments else None,
+        "legs": [segment.to_json() for segment in segments],
+    }

@@ -65,14 +65,10 @@ def train(
     The same command resumes an interrupted training from its last checkpoint.
     """
     require_worlds("train")
-    from metro.models.train_config import TrainConfig, paper_config
-
-    published = preset == "paper"
-    config = (
-        paper_config(family, steps=steps) if published else TrainConfig(family, steps)
-    )
-    config = _changed(
-        config,
+    config = _train_config(
+        family,
+        preset,
+        steps=steps,
         state_head=state_head,
         pixel_head=pixel_head,
         part=part,
@@ -85,12 +81,15 @@ def train(
     typer.echo(_train(benchmark, corpus, output, config, preset=preset, init=init))
 
 
-def _changed(config: Any, **changes: Any) -> Any:
-    """Return a config with the options that were given; None is the preset's value."""
+def _train_config(family: str, preset: str, *, steps: int, **options: Any) -> Any:
+    """Return the preset's config with the options that were given."""
     from dataclasses import replace
 
-    given = {name: value for name, value in changes.items() if value is not None}
-    return replace(config, **given)
+    from metro.models.train_config import TrainConfig, paper_config
+
+    make = paper_config if preset == "paper" else TrainConfig
+    given = {name: value for name, value in options.items() if value is not None}
+    return replace(make(family, steps=steps), **given)
 
 
 def _train(
@@ -160,7 +159,7 @@ def train_macro(
     from metro.cli.terminal import progress_bar
     from metro.data.corpus import open_corpus
     from metro.models.devices import choose_device
-    from metro.models.loading import load_model
+    from metro.models.loading import load_frozen
     from metro.models.macro.macro_config import recipe_for
     from metro.models.macro.macro_train import MacroSource, train_macro_on_corpus
     from metro.models.macro.offline_cost import measure_offline
@@ -168,7 +167,7 @@ def train_macro(
 
     changes = {} if seed is None else {"seed": seed}
     recipe = recipe_for(preset, epochs=epochs, threads=threads, **changes)
-    frozen = load_model(model, trust_pickle=trust_pickle).to(choose_device(device))
+    frozen = load_frozen(model, trust_pickle=trust_pickle).to(choose_device(device))
     with open_corpus(corpus) as recording:
         recording.require(load_benchmark(benchmark))
         source = MacroSource(read_latents(latents), recording, frozen)
