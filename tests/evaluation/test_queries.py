@@ -46,8 +46,8 @@ def test_what_is_known_of_queries_survives(tmp_path):
     assert found.corpus == "abc"
     found.require_corpus("abc")
     told = (
-        "q.csv has queries of corpus abc, this one is 0123456789ab. Record the corpus "
-        "anew (docs/results.md has the command), or sample queries of this one: "
+        "q.csv has queries of corpus abc, this one is 0123456789ab. Record that corpus "
+        "again (docs/results.md has the command), or sample queries of this one: "
         "metro queries."
     )
     with pytest.raises(BenchmarkError, match=f"^{re.escape(told)}$"):
@@ -57,8 +57,8 @@ def test_what_is_known_of_queries_survives(tmp_path):
 def test_too_few_rows():
     """How many there are, and what to do."""
     told = (
-        "The corpus has 2 starts with a goal 4 frames later, 3 queries were asked for. "
-        "Its longest episode has 6 frames: record longer ones, or ask for nearer goals."
+        "The corpus has 2 starts with a goal 4 frames later, fewer than 3 queries. "
+        "Its longest episode has 6 frames: record longer ones, or choose nearer goals."
     )
     with pytest.raises(BenchmarkError, match=f"^{re.escape(told)}$"):
         sample_queries([6], goal_distance=4, count=3, seed=0)

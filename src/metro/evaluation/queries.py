@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from metro.errors import BenchmarkError, short
+from metro.storage.atomic import write_atomically
 
 _COLUMNS = ("episode", "start", "goal")
 _FACTS = ("is_presolved", "demonstration_frames")
@@ -19,15 +20,16 @@ _CORPUS = "# corpus "
 
 @dataclass(frozen=True)
 class Query:
-    """From one step of an episode to a later one.
+    """A start and a goal: one step of an episode and a later one.
 
     Attributes:
-        episode: Of the corpus; it is held out of the graph.
+        episode: Episode of the corpus; it is held out of the graph.
         start: Step to start from.
         goal: Step whose frame is the goal.
-        is_presolved: Whether the start already meets the goal; None: not looked at.
+        is_presolved: Whether the query is trivially solved: its start already meets the
+            goal; None: not known.
         demonstration_frames: Steps after which the recording itself first meets the
-            goal; None: not looked at, or only by the frame of the goal itself.
+            goal; None: not known, or only by the frame of the goal itself.
     """
 
     episode: int
@@ -42,7 +44,7 @@ class Query:
         return self.goal - self.start
 
     def to_json(self) -> dict[str, int]:
-        """Return what makes it this query."""
+        """Return the three numbers that identify the query."""
         return {name: getattr(self, name) for name in _COLUMNS}
 
 
@@ -51,10 +53,10 @@ class QuerySet:
     """The queries of one file.
 
     Attributes:
-        queries: In the file's order.
-        name: Of the file.
+        queries: The queries, in the order of the file.
+        name: Name of the file.
         digest: sha256 of the file.
-        corpus: Digest of the corpus that they were drawn from; None: not told.
+        corpus: Digest of the corpus that they were drawn from; None: not recorded.
     """
 
     queries: tuple[Query, ...]
@@ -72,8 +74,8 @@ class QuerySet:
         """Return the first queries; they keep the name and digest of the file."""
         if not 1 <= count <= len(self):
             raise BenchmarkError(
-                f"{self.name} has {len(self)} queries, the first {count} were asked "
-                f"for."
+                f"{self.name} has {len(self)} queries, so that the first {count} "
+                f"cannot be taken. Give 1 to {len(self)}."
             )
         return replace(self, queries=self.queries[:count])
 
@@ -82,7 +84,7 @@ class QuerySet:
         if self.corpus is not None and self.corpus != digest:
             raise BenchmarkError(
                 f"{self.name} has queries of corpus {short(self.corpus)}, this one is "
-                f"{short(digest)}. Record the corpus anew (docs/results.md has the "
+                f"{short(digest)}. Record that corpus again (docs/results.md has the "
                 f"command), or sample queries of this one: metro queries."
             )
 
@@ -90,9 +92,13 @@ class QuerySet:
 def sample_queries(
     episode_lengths: ArrayLike, *, goal_distance: int, count: int, seed: int
 ) -> list[Query]:
-    """Return different queries, drawn evenly over all rows that have a goal.
+    """Return different queries, drawn evenly over all frames that have a goal.
 
-    Sorted by row, as the published scripts do.
+    Args:
+        episode_lengths: ``[M]`` frames of every episode.
+        goal_distance: d, frames from start to goal.
+        count: Number of queries.
+        seed: Random seed of the draw.
     """
     if goal_distance < 1 or count < 1:
         raise BenchmarkError(
@@ -107,9 +113,10 @@ def sample_queries(
     if count > ends[-1]:
         raise BenchmarkError(
             f"The corpus has {ends[-1]} starts with a goal {goal_distance} frames "
-            f"later, {count} queries were asked for. Its longest episode has "
-            f"{lengths.max()} frames: record longer ones, or ask for nearer goals."
+            f"later, fewer than {count} queries. Its longest episode has "
+            f"{lengths.max()} frames: record longer ones, or choose nearer goals."
         )
+    # Drawn as numbers of starts, then sorted, as the published scripts do.
     rng = np.random.default_rng(seed)
     rows = np.sort(rng.choice(ends[-1], count, replace=False))
     episodes = np.searchsorted(ends, rows, side="right")
@@ -123,7 +130,7 @@ def sample_queries(
 def save_queries(
     queries: Sequence[Query], path: str | Path, *, corpus: str | None = None
 ) -> None:
-    """Write queries as CSV, with the digest of their corpus and what is known."""
+    """Write queries as CSV, with the digest of their corpus and what else is known."""
     text = io.StringIO(newline="")
     if corpus is not None:
         text.write(f"{_CORPUS}{corpus}\n")
@@ -134,7 +141,7 @@ def save_queries(
         facts = (getattr(query, name) for name in known)
         numbers = ("" if fact is None else int(fact) for fact in facts)
         writer.writerow([*query.to_json().values(), *numbers])
-    Path(path).write_text(text.getvalue())
+    write_atomically(path, text.getvalue().encode())
 
 
 def load_queries(path: str | Path) -> QuerySet:
@@ -166,22 +173,23 @@ def load_queries(path: str | Path) -> QuerySet:
 
 
 def _split(text: str) -> tuple[str | None, list[list[str]]]:
-    """Return the digest of the corpus, if told, and the rows."""
+    """Return the digest of the corpus, None if it is not recorded, and the rows."""
     corpus = None
     if text.startswith(_CORPUS):
         first, _, text = text.partition("\n")
         corpus = first.removeprefix(_CORPUS).strip()
     try:
         return corpus, list(csv.reader(io.StringIO(text)))
-    except csv.Error:  # such as a recording given by mistake
+    except csv.Error:
+        # Such as a recording that was given by mistake.
         return corpus, []
 
 
 def _parse(columns: tuple[str, ...], row: list[str]) -> Query:
-    told = dict(zip(columns, row, strict=True))
-    numbers = {name: int(told.pop(name)) for name in _COLUMNS}
-    presolved = told.get("is_presolved")
-    shown = told.get("demonstration_frames")
+    values = dict(zip(columns, row, strict=True))
+    numbers = {name: int(values[name]) for name in _COLUMNS}
+    presolved = values.get("is_presolved")
+    shown = values.get("demonstration_frames")
     return Query(
         **numbers,
         is_presolved=bool(int(presolved)) if presolved else None,
