@@ -16,11 +16,10 @@ from metro.core.itinerary import path_segments
 from metro.data.collect.record import record
 from metro.data.corpus import Corpus, open_corpus
 from metro.errors import BenchmarkError
-from metro.evaluation.batch import Records
 from metro.evaluation.context import EvalContext
 from metro.evaluation.prepare import prepare_queries
 from metro.evaluation.queries import Query, QuerySet
-from metro.evaluation.records import Setting
+from metro.evaluation.records import Record, Setting
 from metro.evaluation.run import evaluate
 from metro.models.frozen import FrozenModel
 from metro.models.loading import load_frozen
@@ -137,9 +136,9 @@ def _recording(
 
 def _compare(
     context: EvalContext, settings: dict[str, Setting], queries: QuerySet, folder: Path
-) -> dict[str, Records]:
+) -> dict[str, list[Record]]:
     """Plan all queries both ways, in a table that fills; return the rows."""
-    results: dict[str, Records] = {}
+    results: dict[str, list[Record]] = {}
     rows = folder / "rows.jsonl"
     Console().print(
         f"\n{len(queries)} queries, {_DISTANCE} frames apart, their own episodes held "
@@ -154,7 +153,7 @@ def _compare(
     return results
 
 
-def _score(rows: Records, total: int) -> list[str]:
+def _score(rows: list[Record], total: int) -> list[str]:
     """Return what the table says of one planner."""
     solved = sum(row["frames_to_success"] is not None for row in rows)
     low, high = wilson(solved, len(rows))
@@ -167,7 +166,7 @@ def _score(rows: Records, total: int) -> list[str]:
     ]
 
 
-def _instructive_query(queries: QuerySet, results: dict[str, Records]) -> Query:
+def _instructive_query(queries: QuerySet, results: dict[str, list[Record]]) -> Query:
     """Return the first query that only one planner solved, else the first."""
     for query, *rows in zip(queries, *results.values(), strict=True):
         if len({row["frames_to_success"] is None for row in rows}) > 1:

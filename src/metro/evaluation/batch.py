@@ -9,13 +9,11 @@ import torch
 
 from metro.evaluation.context import EvalContext
 from metro.evaluation.queries import Query
-from metro.evaluation.records import Setting, to_json
+from metro.evaluation.records import Record, Setting, to_json
 from metro.evaluation.rollout import Rollout, run_rollouts, surviving
 from metro.planners.closed_loop import MicroPlanner, Seconds
 from metro.planners.methods.registry import find_method
 from metro.types import Env
-
-Records = list[dict[str, Any]]
 
 
 @contextmanager
@@ -40,7 +38,7 @@ def plan_queries(
     metadata: Mapping[str, Any],
     *,
     batch: int,
-) -> Iterator[Records]:
+) -> Iterator[list[Record]]:
     """Yield the rows of every batch of queries."""
     for first in range(0, len(queries), batch):
         with one_torch_thread():
@@ -51,7 +49,7 @@ def plan_queries(
 
 def _plan_batch(
     context: EvalContext, setting: Setting, queries: Sequence[Query]
-) -> Records:
+) -> list[Record]:
     rollouts = make_rollouts(context, setting, queries)
     planner = make_micro_planner(context, setting, queries)
     seconds = run_rollouts(rollouts, planner, step_budget=setting.step_budget)
@@ -121,7 +119,7 @@ def failed_records(
     queries: Sequence[Query],
     metadata: Mapping[str, Any],
     error: str,
-) -> Records:
+) -> list[Record]:
     """Return rows of queries that could not be planned, with the reason."""
     return [
         {

@@ -14,8 +14,7 @@ from typing import Any
 
 from metro.errors import BenchmarkError
 
-Record = dict[str, Any]
-"""One row of results: a JSON object."""
+JsonObject = dict[str, Any]
 
 PACKED = ".gz"
 HEADER = "header"
@@ -30,7 +29,7 @@ SHARED = frozenset(
 """Keys of a row whose values many rows share."""
 
 
-def pack(rows: Iterable[Record]) -> bytes:
+def pack(rows: Iterable[JsonObject]) -> bytes:
     """Return the content of a packed file; the same rows give the same bytes."""
     lines: list[bytes] = []
     known: dict[str, int] = {}
@@ -53,10 +52,10 @@ class Unpacker:
     """Turns the lines of a file into rows, one after another."""
 
     def __init__(self) -> None:
-        self._headers: list[Record] = []
-        self._current: Record = {}
+        self._headers: list[JsonObject] = []
+        self._current: JsonObject = {}
 
-    def take(self, line: Record) -> Record | None:
+    def take(self, line: JsonObject) -> JsonObject | None:
         """Return the whole row of a line; None: the line was a header.
 
         Raises:
@@ -77,12 +76,12 @@ class Unpacker:
         return None
 
 
-def to_line(row: Record) -> bytes:
+def to_line(row: JsonObject) -> bytes:
     """Return a row as a line of a file."""
     return json.dumps(row, sort_keys=True).encode() + b"\n"
 
 
-def parse_line(line: bytes) -> Record:
+def parse_line(line: bytes) -> JsonObject:
     """Return the JSON object in a line; ValueError if there is none."""
     row = json.loads(line)
     if not isinstance(row, dict):

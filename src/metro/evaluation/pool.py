@@ -5,10 +5,10 @@ from dataclasses import dataclass
 from typing import Any
 
 from metro import pool
-from metro.evaluation.batch import Records, failed_records, plan_queries
+from metro.evaluation.batch import failed_records, plan_queries
 from metro.evaluation.context import EvalConfig, EvalContext
 from metro.evaluation.queries import Query
-from metro.evaluation.records import Setting
+from metro.evaluation.records import Record, Setting
 
 
 @dataclass(frozen=True)
@@ -20,7 +20,7 @@ class WorkItem:
     metadata: dict[str, Any]
 
 
-def plan_item(context: EvalContext, item: WorkItem) -> Records:
+def plan_item(context: EvalContext, item: WorkItem) -> list[Record]:
     """Return the rows of one batch."""
     (rows,) = plan_queries(
         context, item.setting, item.queries, item.metadata, batch=len(item.queries)
@@ -30,7 +30,7 @@ def plan_item(context: EvalContext, item: WorkItem) -> Records:
 
 def plan_items(
     source: EvalConfig, items: Sequence[WorkItem], workers: int
-) -> Iterator[Records]:
+) -> Iterator[list[Record]]:
     """Yield the rows of every batch as soon as it is planned by one of the workers.
 
     Queries that end their process are marked as failed; the others are planned.
@@ -47,5 +47,5 @@ def plan_items(
     )
 
 
-def _failed(item: WorkItem) -> Records:
+def _failed(item: WorkItem) -> list[Record]:
     return failed_records(item.setting, item.queries, item.metadata, pool.DIED)

@@ -15,7 +15,6 @@ from metro.core.pricing import DEFAULT_QUANTILE
 from metro.errors import BenchmarkError
 from metro.evaluation.packing import (
     PACKED,
-    Record,
     Unpacker,
     pack,
     parse_line,
@@ -25,6 +24,9 @@ from metro.evaluation.packing import (
 from metro.evaluation.queries import Query
 from metro.planners.methods.registry import find_method, method_names, methods
 from metro.storage.atomic import write_atomically
+
+Record = dict[str, Any]
+"""One row of results: a JSON object."""
 
 _BLOCK_BYTES = 1 << 16
 """How much of the end of a file is read at a time to find its last line."""

@@ -7,12 +7,12 @@ from typing import Any
 
 from metro.data.corpus import Corpus
 from metro.errors import BenchmarkError
-from metro.evaluation.batch import Records
 from metro.evaluation.context import EvalConfig, EvalContext
 from metro.evaluation.metadata import row_metadata
 from metro.evaluation.pool import WorkItem, plan_item, plan_items
 from metro.evaluation.queries import Query, QuerySet
 from metro.evaluation.records import (
+    Record,
     Setting,
     append_records,
     read_records,
@@ -34,7 +34,7 @@ def evaluate(  # noqa: PLR0913  (one argument per option of the verb)
     batch: int = 25,
     workers: int = 1,
     progress: SuccessProgress | None = None,
-) -> Records:
+) -> list[Record]:
     """Plan every query with every setting; append rows to ``path``, return all of them.
 
     Rows that the file already has are not planned again, so that an interrupted run is
@@ -69,7 +69,7 @@ def evaluate(  # noqa: PLR0913  (one argument per option of the verb)
 
 
 def _finish(
-    batches: Iterable[Records],
+    batches: Iterable[list[Record]],
     path: Path,
     done: dict[str, dict[str, Any]],
     report: Callable[[], None],

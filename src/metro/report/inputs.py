@@ -4,13 +4,11 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from metro.analysis.episode_results import load_records
 from metro.errors import BenchmarkError
-from metro.evaluation.records import find_record_files, record_name
+from metro.evaluation.records import Record, find_record_files, record_name
 
-Rows = Sequence[Mapping[str, Any]]
 PREFACE, STUDIES, PICTURES, CAPTIONS = (
     *("preface.md", "studies", "pictures", "captions.json"),
 )
@@ -44,8 +42,8 @@ class ReportInputs:
         preface: What we found, in Markdown; empty: nobody wrote it.
     """
 
-    rows: Rows
-    study_rows: Mapping[str, Rows] = field(default_factory=dict)
+    rows: Sequence[Record]
+    study_rows: Mapping[str, Sequence[Record]] = field(default_factory=dict)
     pictures: tuple[ReportPicture, ...] = ()
     preface: str = ""
 
@@ -60,7 +58,7 @@ def gather(paths: Iterable[Path]) -> ReportInputs:
         BenchmarkError: If there are no rows, or captions and pictures do not fit.
     """
     files: list[Path] = []
-    studies: dict[str, Rows] = {}
+    studies: dict[str, Sequence[Record]] = {}
     pictures: list[ReportPicture] = []
     prefaces: list[str] = []
     for path in paths:

@@ -3,12 +3,14 @@
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
-from metro.evaluation.records import find_record_files, read_records, record_name
+from metro.evaluation.records import (
+    Record,
+    find_record_files,
+    read_records,
+    record_name,
+)
 from metro.report.document import Block
-
-Row = Mapping[str, Any]
 
 
 @dataclass(frozen=True)
@@ -34,7 +36,7 @@ class Study:
     """What it answers, in a sentence; the report shows it also if nothing was run."""
     command: str
     """What a user types to run it."""
-    render: Callable[[Sequence[Row]], Section]
+    render: Callable[[Sequence[Record]], Section]
     """From rows (one at least, in any order) to a section; same rows, same bytes."""
     reads_evaluation: bool = False
     """Whether its rows are those of ``metro evaluate``, of all benchmarks."""

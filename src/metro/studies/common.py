@@ -13,9 +13,8 @@ from metro.analysis.episode_results import UNKNOWN
 from metro.analysis.formatting import percent
 from metro.benchmark import PAPER_FILE, benchmarks_folder
 from metro.errors import BenchmarkError
-from metro.evaluation.records import append_records, read_records
+from metro.evaluation.records import Record, append_records, read_records
 from metro.report.document import Block, Text
-from metro.report.study import Row
 from metro.report.tables import p_value_text
 
 Parsed = TypeVar("Parsed")
@@ -25,7 +24,7 @@ NONE = "-"
 def measure_missing(
     wanted: Iterable[tuple[dict[str, Any], Callable[[], dict[str, Any]]]],
     path: Path,
-    key: Callable[[Row], Hashable],
+    key: Callable[[Record], Hashable],
 ) -> Iterator[dict[str, Any]]:
     """Yield the row of everything wanted: from the file, or measured and appended.
 
@@ -43,7 +42,7 @@ def measure_missing(
 
 
 def parse_rows(
-    rows: Iterable[Row], study: str, parse: Callable[[Row], Parsed]
+    rows: Iterable[Record], study: str, parse: Callable[[Record], Parsed]
 ) -> list[Parsed]:
     """Return what ``parse`` makes of every row, sorted; equal rows count once.
 
@@ -75,14 +74,14 @@ def require_once(names: Sequence[str], study: str) -> None:
             )
 
 
-def commits_of(rows: Iterable[Row]) -> str:
+def commits_of(rows: Iterable[Record]) -> str:
     """Return which commits wrote the rows, with a remark if they differ."""
     found = sorted({_commit(row) for row in rows})
     remark = "; rows of different versions" if len(found) > 1 else ""
     return f"commit {', '.join(found)}{remark}"
 
 
-def _commit(row: Row) -> str:
+def _commit(row: Record) -> str:
     commit = str(row["versions"].get("commit") or UNKNOWN)
     return commit[:9] + ("+" if commit.endswith("+") else "")
 

@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from metro.errors import ModelError
+from metro.evaluation.records import Record
 from metro.report.document import Table, Text
-from metro.report.study import Row, Section, Study
+from metro.report.study import Section, Study
 from metro.studies.common import (
     NONE,
     commits_of,
@@ -107,7 +108,7 @@ def run(config: OfflineCostConfig) -> list[dict[str, Any]]:
         return list(measure_missing(wanted, config.output, run_key))
 
 
-def run_key(row: Row) -> tuple[Any, ...]:
+def run_key(row: Record) -> tuple[Any, ...]:
     """Return what a row measures: a second row of the same key is not measured."""
     parts = [(row[part] or {}).get("digest") for part in ("model", "corpus", "macro")]
     return (row["benchmark"], *parts, str(sorted(row["setting"].items())))
@@ -225,7 +226,7 @@ class _Cost:
     digests: tuple[str, str]
     frames: int
     seconds: dict[str, float]
-    macro: Row
+    macro: dict[str, Any]
     machine: tuple[str, str]
 
     def to_text(self) -> tuple[str, ...]:
@@ -245,7 +246,7 @@ class _Cost:
         )
 
 
-def _parse(row: Row) -> _Cost:
+def _parse(row: Record) -> _Cost:
     seconds = {name: float(row["seconds"][name]) for name in (*_PHASES[:3], "cpu")}
     seconds["total"] = sum(seconds[name] for name in _PHASES[:3])
     before, after = map(float, row["load"])
@@ -265,7 +266,7 @@ def _parse(row: Row) -> _Cost:
     )
 
 
-def render(rows: Sequence[Row]) -> Section:
+def render(rows: Sequence[Record]) -> Section:
     """Return our costs and the paper's. Paper: Sec. 6.2."""
     costs = parse_rows(rows, NAME, _parse)
     costs.sort(key=lambda cost: (cost.name[0], cost.digests))

@@ -8,10 +8,11 @@ from metro.analysis.config_results import ConfigResult, best_cell
 from metro.analysis.formatting import NOT_RUN, paper_percent
 from metro.analysis.grouping import make_cells
 from metro.analysis.paper import PaperResult, load_paper_cells
+from metro.evaluation.records import Record
 from metro.planners.methods import oracle
 from metro.planners.methods.committed import COMMITTED
 from metro.report.document import Block, Table, Text
-from metro.report.study import Row, Section, Study
+from metro.report.study import Section, Study
 from metro.report.tables import arrival_of, paper_figure
 from metro.studies.common import (
     NONE,
@@ -149,12 +150,12 @@ def _is_alike(result: ConfigResult, other: ConfigResult) -> bool:
     return other.graph is None or graph == (other.waypoint_budget, other.graph)
 
 
-def render_re_entry(rows: Sequence[Row]) -> Section:
+def render_re_entry(rows: Sequence[Record]) -> Section:
     """Return metro with and without re-entry. Paper: Sec. 6.3."""
     return Section(tuple(_blocks(rows, COMMITTED.name, _PAIRED, with_arrivals=False)))
 
 
-def render_oracle(rows: Sequence[Row]) -> Section:
+def render_oracle(rows: Sequence[Record]) -> Section:
     """Return metro beside the query's own recording. Paper: Sec. 6.3."""
     reading = _PAIRED + _ARRIVAL
     return Section(
@@ -163,7 +164,7 @@ def render_oracle(rows: Sequence[Row]) -> Section:
 
 
 def _blocks(
-    rows: Sequence[Row], method: str, reading: str, *, with_arrivals: bool
+    rows: Sequence[Record], method: str, reading: str, *, with_arrivals: bool
 ) -> Iterable[Block]:
     compared = _Comparison(method, load_paper_cells(), with_arrivals)
     pairs = find_pairs(make_cells(rows), method, compared.paper)

@@ -6,12 +6,12 @@ from pathlib import Path
 from typing import Any
 
 from metro.analysis.episode_results import load_records
-from metro.evaluation.batch import Records
 from metro.evaluation.context import EvalConfig, EvalContext
 from metro.evaluation.draw_queries import find_queries
 from metro.evaluation.metadata import row_metadata
 from metro.evaluation.queries import QuerySet
 from metro.evaluation.records import (
+    Record,
     Setting,
     append_records,
     read_records,
@@ -82,14 +82,14 @@ def plan_in_each(
     *,
     bar: ProgressBar,
     title: str,
-) -> Records:
+) -> list[Record]:
     """Plan every query with every setting in each context; return all rows.
 
     Rows that the file already has, or that ``metro evaluate`` wrote, are not planned
     again.
     """
     queries, known = config.find_queries(), load_records(config.known)
-    adopted: Records = []
+    adopted: list[Record] = []
     # Every context is opened once before planning starts: a wrong one costs no time.
     for source in contexts:
         with source.open() as context:
@@ -98,7 +98,7 @@ def plan_in_each(
             adopted += known_rows(context, settings, queries, known)
     done = {run_key(row) for row in read_records(config.output)}
     append_records([row for row in adopted if run_key(row) not in done], config.output)
-    rows: Records = []
+    rows: list[Record] = []
     with bar(title) as progress:
         for number, source in enumerate(contexts):
             rows += evaluate(
@@ -118,7 +118,7 @@ def known_rows(
     settings: Sequence[Setting],
     queries: QuerySet,
     known: Sequence[dict[str, Any]],
-) -> Records:
+) -> list[Record]:
     """Return the known rows with the run keys of a study, with its metadata added.
 
     Equal run keys mean the same setting, query, graph, model and corpus. A row keeps
@@ -139,7 +139,7 @@ def known_rows(
 
 
 def _over_all(
-    progress: SuccessProgress, rows: Records, contexts_left: int
+    progress: SuccessProgress, rows: list[Record], contexts_left: int
 ) -> SuccessProgress:
     """Return progress over all contexts, to be called with that over one of them."""
     before = len(rows)

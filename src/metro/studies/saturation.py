@@ -11,8 +11,9 @@ import numpy as np
 from metro.core.latents import Latents
 from metro.core.saturation import Saturation, measure_saturation
 from metro.errors import BenchmarkError, LatentsError, short
+from metro.evaluation.records import Record
 from metro.report.document import Picture, Table, Text
-from metro.report.study import Row, Section, Study
+from metro.report.study import Section, Study
 from metro.storage.readers import read_latents
 from metro.studies.common import (
     NONE,
@@ -82,7 +83,7 @@ def run(config: SaturationConfig, progress: Progress) -> list[dict[str, Any]]:
     return rows
 
 
-def run_key(row: Row) -> tuple[str, str]:
+def run_key(row: Record) -> tuple[str, str]:
     """Return what a row measures: equal keys, equal curves."""
     return row["latents"], str(sorted(row["setting"].items()))
 
@@ -168,7 +169,7 @@ class Curve:
         return next(flat, None)
 
 
-def render(rows: Sequence[Row]) -> Section:
+def render(rows: Sequence[Record]) -> Section:
     """Return the table of medians and the plot of all curves."""
     curves = parse_rows(rows, NAME, _parse)
     require_once([f"{curve.name} ({short(curve.latents)})" for curve in curves], NAME)
@@ -224,7 +225,7 @@ def draw(curves: Sequence[Curve]) -> bytes:
     return to_png(figure)
 
 
-def _parse(row: Row) -> Curve:
+def _parse(row: Record) -> Curve:
     points = tuple(Saturation(**point) for point in row["curve"])
     if not points:
         raise ValueError("the curve is empty")

@@ -160,7 +160,7 @@ def test_bad_shares_cost_nothing(folder, tmp_path):
         assert isinstance(failed.exception, BenchmarkError)
         assert str(failed.exception).startswith(told)
     failed = study("corpus-size", folder, output, *planning(folder), "--first", 9)
-    assert "4 queries, the first 9 were asked for" in str(failed.exception)
+    assert "has 4 queries, so that the first 9 cannot be taken" in str(failed.exception)
     latents = [*planning(folder)]
     latents[1] = folder / "tworoom.latents"
     failed = study(

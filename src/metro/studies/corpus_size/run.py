@@ -10,8 +10,8 @@ from metro.core.graph import FrameGraph, build_graph
 from metro.core.neighbours import find_neighbours
 from metro.core.pricing import PricingCurve
 from metro.errors import BenchmarkError
-from metro.evaluation.batch import Records
 from metro.evaluation.context import EvalConfig, EvalContext
+from metro.evaluation.records import Record
 from metro.studies.planning import PlanningConfig, plan_in_each
 from metro.types import ProgressBar
 
@@ -36,7 +36,7 @@ class CorpusSizeConfig:
     subset_seed: int = 0
 
 
-def run(config: CorpusSizeConfig, bar: ProgressBar) -> Records:
+def run(config: CorpusSizeConfig, bar: ProgressBar) -> list[Record]:
     """Plan every query with the graph of every share; return all rows."""
     contexts = [
         SubsetConfig(

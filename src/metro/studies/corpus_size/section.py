@@ -10,8 +10,9 @@ from metro.analysis.comparison import MethodResult
 from metro.analysis.config_results import ConfigResult
 from metro.analysis.formatting import percent
 from metro.analysis.grouping import make_cells
+from metro.evaluation.records import Record
 from metro.report.document import Picture, Table, Text
-from metro.report.study import Row, Section, Study
+from metro.report.study import Section, Study
 from metro.studies.common import NONE, commits_of, notes_of, paper_table, parse_rows
 
 NAME = "corpus-size"
@@ -36,7 +37,7 @@ class Subset:
     episodes: int
 
 
-def render(rows: Sequence[Row]) -> Section:
+def render(rows: Sequence[Record]) -> Section:
     """Return success at every share, with the paper's beside it, and a plot."""
     results = _results(rows)
     paper = {
@@ -108,9 +109,9 @@ def draw(results: Sequence[tuple[Subset, ConfigResult]]) -> bytes:
     return to_png(figure)
 
 
-def _results(rows: Sequence[Row]) -> list[tuple[Subset, ConfigResult]]:
+def _results(rows: Sequence[Record]) -> list[tuple[Subset, ConfigResult]]:
     """Return the results of every subset, by task and falling share."""
-    groups: dict[Subset, list[Row]] = {}
+    groups: dict[Subset, list[Record]] = {}
     for subset, row in parse_rows(rows, NAME, _parse):
         groups.setdefault(subset, []).append(row)
     found = [
@@ -127,7 +128,7 @@ def _order(one: tuple[Subset, ConfigResult]) -> tuple[Any, ...]:
     return (result.task, *setting, subset.seed, -subset.share)
 
 
-def _parse(row: Row) -> tuple[Subset, Row]:
+def _parse(row: Record) -> tuple[Subset, Record]:
     share, seed = float(row["share"]), int(row["subset_seed"])
     return Subset(share, seed, int(row["episodes_used"])), row
 

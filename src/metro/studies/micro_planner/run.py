@@ -8,9 +8,8 @@ from typing import Any
 import torch
 
 from metro.errors import BenchmarkError, ModelError, short
-from metro.evaluation.batch import Records
 from metro.evaluation.context import EvalConfig, EvalContext
-from metro.evaluation.records import Setting, read_records
+from metro.evaluation.records import Record, Setting, read_records
 from metro.models.frozen import FrozenModel
 from metro.models.loading import load_frozen
 from metro.planners.methods.flat import FLAT
@@ -73,7 +72,7 @@ class MicroPlannerConfig:
         return [base, tuned]
 
 
-def run(config: MicroPlannerConfig, bar: ProgressBar) -> Records:
+def run(config: MicroPlannerConfig, bar: ProgressBar) -> list[Record]:
     """Plan every query with both models; return all rows."""
     contexts = config.contexts()
     base, tuned = (

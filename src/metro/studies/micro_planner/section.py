@@ -6,11 +6,12 @@ from typing import Any
 from metro.analysis.comparison import ORDER
 from metro.analysis.config_results import ConfigResult
 from metro.analysis.grouping import make_cells
+from metro.evaluation.records import Record
 from metro.planners.methods.flat import FLAT
 from metro.planners.methods.metro import METRO
 from metro.planners.methods.oracle import ORACLE
 from metro.report.document import Table, Text
-from metro.report.study import Row, Section, Study
+from metro.report.study import Section, Study
 from metro.studies.common import (
     PAIR_HEADER,
     PairedResults,
@@ -41,12 +42,12 @@ _PAPER = (
 )
 
 
-def render(rows: Sequence[Row]) -> Section:
+def render(rows: Sequence[Record]) -> Section:
     """Return base and fine-tuned side by side, and the paper's own table.
 
     Paper: Sec. F.2.
     """
-    groups: dict[tuple[str, str], list[Row]] = {}
+    groups: dict[tuple[str, str], list[Record]] = {}
     for key, row in parse_rows(rows, NAME, _parse):
         groups.setdefault(key, []).append(row)
     pairs = [
@@ -91,7 +92,7 @@ def _order(pair: PairedResults) -> tuple[Any, ...]:
     return (*where, ORDER.index(result.method), *setting)
 
 
-def _table(pairs: Sequence[PairedResults], rows: Sequence[Row]) -> Table:
+def _table(pairs: Sequence[PairedResults], rows: Sequence[Record]) -> Table:
     lines = []
     for pair in pairs:
         result, (tuned, base, *differences) = pair.first.cell, pair.texts
@@ -127,7 +128,7 @@ def _paper_table() -> Table:
     return Table(header, tuple(lines), _PAPER)
 
 
-def _parse(row: Row) -> tuple[tuple[str, str], Row]:
+def _parse(row: Record) -> tuple[tuple[str, str], Record]:
     if row["role"] not in (BASE, FINE_TUNED):
         raise ValueError(f"role {row['role']!r}")
     return (str(row["base"]), str(row["role"])), row

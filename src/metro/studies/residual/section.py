@@ -8,12 +8,13 @@ import numpy as np
 
 from metro.benchmark import benchmark_names, load_benchmark
 from metro.errors import BenchmarkError
+from metro.evaluation.records import Record
 from metro.planners.methods.metro import METRO
 from metro.planners.methods.random import RANDOM
 from metro.planners.methods.registry import method_names
 from metro.report.document import Block, Picture, Table, Text
 from metro.report.plots import COLOURS, pyplot, to_png
-from metro.report.study import Row, Section, Study
+from metro.report.study import Section, Study
 from metro.studies.common import commits_of, parse_rows
 
 COLUMNS = (
@@ -89,9 +90,9 @@ class ResidualResult:
         )
 
 
-def summarise_residuals(rows: Sequence[Row]) -> list[ResidualResult]:
+def summarise_residuals(rows: Sequence[Record]) -> list[ResidualResult]:
     """Return a cell for every benchmark, model, planner and budget that has a value."""
-    groups: dict[tuple[str, ...], list[Row]] = {}
+    groups: dict[tuple[str, ...], list[Record]] = {}
     for row in _unique(rows):
         key = row["benchmark"], _model(row), *_source(row), row["budget"]
         groups.setdefault(key, []).append(row)
@@ -99,7 +100,7 @@ def summarise_residuals(rows: Sequence[Row]) -> list[ResidualResult]:
     return [cell for cell in cells if cell.num_latents]
 
 
-def render_residual(rows: Sequence[Row]) -> Section:
+def render_residual(rows: Sequence[Record]) -> Section:
     """Return the table, what it says, and a plot for every benchmark."""
     cells = summarise_residuals(rows)
     lines = [(*cell.to_text(), _paper(cell)) for cell in cells]
@@ -122,7 +123,7 @@ def render_residual(rows: Sequence[Row]) -> Section:
     return Section(tuple(blocks), pictures)
 
 
-def draw_residuals(rows: Sequence[Row], benchmark: str) -> bytes:
+def draw_residuals(rows: Sequence[Record], benchmark: str) -> bytes:
     """Return a plot of every residual in a world, over boxes, as PNG bytes."""
     kept = [
         row
@@ -158,13 +159,13 @@ def draw_residuals(rows: Sequence[Row], benchmark: str) -> bytes:
     return to_png(figure)
 
 
-def _unique(rows: Sequence[Row]) -> list[Row]:
+def _unique(rows: Sequence[Record]) -> list[Record]:
     """Return one row an answer, in an order that is the rows' own.
 
     Raises:
         BenchmarkError: For a row of something else, or two answers that disagree.
     """
-    kept: dict[tuple[str, ...], Row] = {}
+    kept: dict[tuple[str, ...], Record] = {}
     for key, row in parse_rows(rows, NAME, _read):
         known = kept.setdefault(key, row)
         if known["residual"] != row["residual"]:
@@ -176,7 +177,7 @@ def _unique(rows: Sequence[Row]) -> list[Row]:
     return [kept[key] for key in sorted(kept)]
 
 
-def _read(row: Row) -> tuple[tuple[str, ...], Row]:
+def _read(row: Record) -> tuple[tuple[str, ...], Record]:
     """Return which question a row answers, and the row."""
     if row["method"] not in _METHODS or row["budget"] not in _BUDGETS:
         raise ValueError(f"{row['method']} with budget {row['budget']}")
@@ -190,12 +191,12 @@ def _read(row: Row) -> tuple[tuple[str, ...], Row]:
     return key, row
 
 
-def _model(row: Row) -> str:
+def _model(row: Record) -> str:
     """Return the model's name; weights of the same name are told apart."""
     return f"{row['model']['name']} ({str(row['model']['digest'])[:8]})"
 
 
-def _source(row: Row) -> tuple[str, str]:
+def _source(row: Record) -> tuple[str, str]:
     """Return the method, and what its runs were planned with, in words."""
     setting, method = row["setting"], str(row["method"])
     if not setting:
@@ -210,7 +211,7 @@ def _order(key: tuple[str, ...]) -> tuple[Any, ...]:
     return benchmark, model, _METHODS.index(method), planner, _BUDGETS.index(budget)
 
 
-def _cell(key: tuple[str, ...], rows: Sequence[Row]) -> ResidualResult:
+def _cell(key: tuple[str, ...], rows: Sequence[Record]) -> ResidualResult:
     found = [row["residual"] for row in rows if row["residual"] is not None]
     lower, median, upper = (
         np.quantile(found, [0.25, 0.5, 0.75]) if found else [np.nan] * 3
@@ -243,7 +244,7 @@ def _paper(cell: ResidualResult) -> str:
     return "" if median is None else f"{median:.2f}"
 
 
-def _plateaus(rows: Sequence[Row], cells: Sequence[ResidualResult]) -> list[str]:
+def _plateaus(rows: Sequence[Record], cells: Sequence[ResidualResult]) -> list[str]:
     """Return a sentence for every method that was searched with both budgets.
 
     Of the latents that have both rows, so that like is compared with like.
