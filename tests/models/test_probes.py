@@ -156,7 +156,7 @@ def test_a_corpus_becomes_a_model_a_report_and_a_card(footage, tmp_path, monkeyp
     monkeypatch.setattr(runs, "dataset_from_corpus", as_tworoom)
     monkeypatch.setattr(runs, "sizes_for", lambda *_, **__: TINY)
     path = tmp_path / "lewm-small-tworoom.safetensors"
-    run = train_on_corpus(open_corpus(folder), path, recipe=QUICK)
+    run = train_on_corpus(open_corpus(folder), path, config=QUICK)
     names = {file.name.removeprefix(path.stem) for file in tmp_path.glob("lewm*")}
     assert names == {
         ".md",
@@ -170,7 +170,7 @@ def test_a_corpus_becomes_a_model_a_report_and_a_card(footage, tmp_path, monkeyp
     tuned = train_on_corpus(
         open_corpus(folder),
         tmp_path / "tuned.safetensors",
-        recipe=replace(QUICK, seed=1),
+        config=replace(QUICK, seed=1),
         init=path,
     )
     assert tuned.model.notes["init"] == run.model.digest
@@ -186,7 +186,7 @@ def test_a_corpus_of_nothing_known_is_told(footage, tmp_path):
     )
     with pytest.raises(ModelError, match=f"^{re.escape(message)}$"):
         train_on_corpus(
-            open_corpus(folder), tmp_path / "model.safetensors", recipe=QUICK
+            open_corpus(folder), tmp_path / "model.safetensors", config=QUICK
         )
 
 

@@ -71,7 +71,7 @@ def train(
         steps=steps,
         state_head=state_head,
         pixel_head=pixel_head,
-        part=part,
+        train_only=part,
         rollout_blocks=rollout_blocks,
         batch_size=batch_size,
         learning_rate=learning_rate,
@@ -89,7 +89,7 @@ def _train_config(family: str, preset: str, *, steps: int, **options: Any) -> An
 
     make = paper_config if preset == "paper" else TrainConfig
     given = {name: value for name, value in options.items() if value is not None}
-    return replace(make(family, steps=steps), **given)
+    return replace(make(family=family, steps=steps), **given)
 
 
 def _train(
@@ -116,7 +116,7 @@ def _train(
             run = train_on_corpus(
                 recording,
                 output,
-                recipe=config,
+                config=config,
                 preset=preset,
                 init=init,
                 progress=progress,
@@ -160,13 +160,13 @@ def train_macro(
     from metro.data.corpus import open_corpus
     from metro.models.devices import choose_device
     from metro.models.loading import load_frozen
-    from metro.models.macro.macro_config import recipe_for
-    from metro.models.macro.macro_train import MacroSource, train_macro_on_corpus
     from metro.models.macro.offline_cost import measure_offline
+    from metro.models.macro.train import MacroSource, train_macro_on_corpus
+    from metro.models.macro.train_config import macro_config_for
     from metro.storage.readers import read_latents
 
     changes = {} if seed is None else {"seed": seed}
-    recipe = recipe_for(preset, epochs=epochs, threads=threads, **changes)
+    config = macro_config_for(preset, epochs=epochs, threads=threads, **changes)
     frozen = load_frozen(model, trust_pickle=trust_pickle).to(choose_device(device))
     with open_corpus(corpus) as recording:
         recording.require(load_benchmark(benchmark))
@@ -177,12 +177,12 @@ def train_macro(
             run = train_macro_on_corpus(
                 source,
                 output,
-                recipe=recipe,
+                config=config,
                 preset=preset,
                 metro_seconds=metro_seconds,
                 progress=progress,
             )
     if as_json:
-        print_json({**run.figures, "cost": run.cost.to_json(), "path": str(run.path)})
+        print_json({**run.metrics, "cost": run.cost.to_json(), "path": str(run.path)})
     else:
         typer.echo(run.card.read_text())

@@ -1,4 +1,4 @@
-"""Auxiliary heads: what z must also tell while training; never part of the model."""
+"""Auxiliary losses: what z must also predict while training; not in the model."""
 
 import numpy as np
 import torch
@@ -23,7 +23,7 @@ class StateHead(nn.Linear):
 
     def loss(self, z: Tensor, batch: Batch) -> Tensor:
         """Return the mean squared error for latents ``[B, T, D]``."""
-        if batch.states is None:  # checked in `build_heads`
+        if batch.states is None:  # checked in `build_auxiliary`
             raise AssertionError("a state head without states")
         return (self(z) - torch.from_numpy(batch.states).to(z.device)).square().mean()
 
@@ -37,18 +37,18 @@ class PixelHead(nn.Module):
     mean: Tensor
     std: Tensor
 
-    def __init__(self, latent_size: int, footage: TrajectoryDataset) -> None:
+    def __init__(self, latent_size: int, dataset: TrajectoryDataset) -> None:
         super().__init__()
-        edge = min(_EDGE, footage.image_size)
+        edge = min(_EDGE, dataset.image_size)
         self.net = nn.Sequential(
             nn.Linear(latent_size, _HIDDEN),
             nn.GELU(),
             nn.Linear(_HIDDEN, 3 * edge * edge),
         )
         rng = np.random.default_rng(0)
-        number = min(_SAMPLED, len(footage.pixels))
-        rows = np.sort(rng.choice(len(footage.pixels), number, replace=False))
-        drawn = self._thumbnails(torch.from_numpy(np.array(footage.pixels[rows])))
+        number = min(_SAMPLED, len(dataset.pixels))
+        rows = np.sort(rng.choice(len(dataset.pixels), number, replace=False))
+        drawn = self._thumbnails(torch.from_numpy(np.array(dataset.pixels[rows])))
         self.register_buffer("mean", drawn.mean(0))
         self.register_buffer("std", drawn.std(0).clamp_min(_FLOOR))
 
@@ -66,18 +66,18 @@ class PixelHead(nn.Module):
         return functional.adaptive_avg_pool2d(images, edge).flatten(1)
 
 
-def build_heads(
-    footage: TrajectoryDataset, latent_size: int, recipe: TrainConfig
+def build_auxiliary(
+    dataset: TrajectoryDataset, latent_size: int, config: TrainConfig
 ) -> nn.ModuleDict:
-    """Return the heads that a recipe asks for, by the name of their loss."""
+    """Return the modules of the auxiliary losses, by the name of their loss."""
     heads = nn.ModuleDict()
-    if recipe.state_head != "none":
-        if footage.states is None:
+    if config.state_head != "none":
+        if dataset.states is None:
             raise ModelError(
-                f"state_head={recipe.state_head!r} needs the true state of every "
+                f"state_head={config.state_head!r} needs the true state of every "
                 f"frame; the corpus has none. Use state_head='none'."
             )
-        heads["state"] = StateHead(latent_size, len(footage.state_names))
-    if recipe.pixel_head != "none":
-        heads["pixels"] = PixelHead(latent_size, footage)
+        heads["state"] = StateHead(latent_size, len(dataset.state_names))
+    if config.pixel_head != "none":
+        heads["pixels"] = PixelHead(latent_size, dataset)
     return heads

@@ -13,7 +13,7 @@ from metro.models.sequences import Batch
 
 @torch.no_grad()
 def calibrate(
-    network: WorldModelNetwork, batches: Iterable[Batch], *, part: str = "all"
+    network: WorldModelNetwork, batches: Iterable[Batch], *, train_only: str = "all"
 ) -> None:
     """Replace the running statistics of all batch norms by means over ``batches``.
 
@@ -22,12 +22,12 @@ def calibrate(
 
     Args:
         network: Its weights stay; switch it to evaluation mode afterwards.
-        batches: Clips to pass through it.
-        part: ``all``, or the ``predictor`` alone: then latents stay as they are.
+        batches: Sequences to pass through it.
+        train_only: ``all``, or the ``predictor`` alone: then latents stay as they are.
     """
     device = network.predictor.pos_embedding.device
     network.eval()
-    with statistics_anew(network if part == "all" else network.pred_proj):
+    with recalculated_norms(network if train_only == "all" else network.pred_proj):
         for batch in batches:
             z = network.encode(torch.from_numpy(batch.pixels).to(device))
             z = z.unflatten(0, (len(batch.blocks), -1))
@@ -36,7 +36,7 @@ def calibrate(
 
 
 @contextmanager
-def statistics_anew(network: nn.Module) -> Iterator[None]:
+def recalculated_norms(network: nn.Module) -> Iterator[None]:
     """Forget the statistics of all batch norms; take plain means inside the block.
 
     Only the norms are in training mode there: dropout would disturb the means.

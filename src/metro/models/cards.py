@@ -1,5 +1,6 @@
 """Model cards: what a model is, how it was made and what it reaches, in Markdown."""
 
+import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -7,46 +8,60 @@ from typing import Any
 from metro.models.frozen import FrozenModel
 from metro.models.weights import count_parameters
 
-_HEADS = {
+_AUXILIARY = {
     "state_head": "regression of the recorded state",
     "pixel_head": "drawing of a thumbnail",
 }
 
 
-def write_card(
-    model: FrozenModel,
-    figures: Mapping[str, Any],
-    path: str | Path,
-    *,
-    minutes: float,
-    remarks: Sequence[str] = (),
-) -> None:
-    """Write the card of a trained model.
-
-    Args:
-        model: The model; its notes hold recipe and corpus.
-        figures: What `metro.models.probes.report` returned.
-        path: The ``.md`` file to write.
-        minutes: How long training took.
-        remarks: Further lines, such as success rates and where it fails.
-    """
-    Path(path).write_text(card_text(model, figures, minutes=minutes, remarks=remarks))
-
-
 def card_text(
     model: FrozenModel,
-    figures: Mapping[str, Any],
+    metrics: Mapping[str, Any],
     *,
     minutes: float,
     remarks: Sequence[str] = (),
 ) -> str:
-    """Return the card of `write_card`."""
-    lines = [f"# {model.name}", "", *_network_lines(model), ""]
-    lines += ["## Training", "", *_training_lines(model, minutes), ""]
-    lines += ["## What it knows", "", *_figure_lines(figures), ""]
+    """Return the card of a trained world model, in Markdown.
+
+    Args:
+        model: The model; its notes hold settings and corpus.
+        metrics: What `metro.models.probes.report` returned.
+        minutes: How long training took.
+        remarks: Further lines, such as success rates and where it fails.
+    """
+    sections = [_network_lines(model), _training_lines(model, minutes)]
+    return join_card(model.name, [*sections, _metric_lines(metrics)], remarks)
+
+
+def join_card(
+    name: str, sections: Sequence[Sequence[str]], remarks: Sequence[str]
+) -> str:
+    """Return a card of three sections: network, training, metrics; then remarks."""
+    network, training, metrics = sections
+    lines = [f"# {name}", "", *network, ""]
+    lines += ["## Training", "", *training, ""]
+    lines += ["## What it knows", "", *metrics, ""]
     if remarks:
         lines += ["## What it reaches", "", *(f"- {line}" for line in remarks), ""]
     return "\n".join(lines)
+
+
+def write_results(
+    path: Path, metrics: Mapping[str, Any], cost: Mapping[str, Any], card: str
+) -> Path:
+    """Write ``path.report.json`` and the card beside a model; return the card's path.
+
+    Args:
+        path: The model's ``.safetensors`` file.
+        metrics: What was measured on held-out episodes.
+        cost: Steps and minutes of training, for studies to read.
+        card: The card's text.
+    """
+    report = json.dumps({**metrics, "cost": cost}, indent=1)
+    Path(f"{path}.report.json").write_text(report)
+    place = path.with_suffix(".md")
+    place.write_text(card)
+    return place
 
 
 def _network_lines(model: FrozenModel) -> list[str]:
@@ -61,7 +76,7 @@ def _network_lines(model: FrozenModel) -> list[str]:
 
 
 def _training_lines(model: FrozenModel, minutes: float) -> list[str]:
-    recipe, corpus = model.notes["recipe"], model.notes["corpus"]
+    config, corpus = model.notes["recipe"], model.notes["corpus"]
     settings = corpus.get("settings") or {}
     recorded = ", ".join(
         f"{name} {settings[name]}" for name in ("recipe", "seed") if name in settings
@@ -71,10 +86,10 @@ def _training_lines(model: FrozenModel, minutes: float) -> list[str]:
         f"episodes, {model.notes['num_frames']} frames"
         + (f" ({recorded})" if recorded else "")
         + f", digest `{corpus.get('digest', 'unknown')}`",
-        f"- {recipe['steps']} steps of {recipe['batch_size']} clips, AdamW "
-        f"{recipe['learning_rate']}, seed {recipe['seed']}, {minutes:.0f} minutes on "
-        f"{recipe['threads']} CPU thread(s)",
-        f"- auxiliary losses: {_head_text(recipe)}",
+        f"- {config['steps']} steps of {config['batch_size']} sequences, AdamW "
+        f"{config['learning_rate']}, seed {config['seed']}, {minutes:.0f} minutes on "
+        f"{config['threads']} CPU thread(s)",
+        f"- auxiliary losses: {_auxiliary_text(config)}",
         *(
             [f"- fine-tuned from `{model.notes['init']}`"]
             if model.notes["init"]
@@ -83,32 +98,32 @@ def _training_lines(model: FrozenModel, minutes: float) -> list[str]:
     ]
 
 
-def _head_text(recipe: Mapping[str, Any]) -> str:
+def _auxiliary_text(config: Mapping[str, Any]) -> str:
     used = [
-        f"{what} from z, {recipe[name]} (weight {recipe['head_weight']})"
-        for name, what in _HEADS.items()
-        if recipe[name] != "none"
+        f"{what} from z, {config[name]} (weight {config['head_weight']})"
+        for name, what in _AUXILIARY.items()
+        if config[name] != "none"
     ]
     return "; ".join(used) or "none, the published loss on pixels and actions only"
 
 
-def _figure_lines(figures: Mapping[str, Any]) -> list[str]:
-    health = figures["health"]
+def _metric_lines(metrics: Mapping[str, Any]) -> list[str]:
+    health = metrics["health"]
     lines = [
         f"- effective rank {health['effective_rank']:.1f}, mean cosine between random "
         f"frames {health['cosine']:.3f}"
     ]
-    if "probe" in figures:
-        scores = ", ".join(f"{key} {r2:.3f}" for key, r2 in figures["probe"].items())
+    if "probe" in metrics:
+        scores = ", ".join(f"{key} {r2:.3f}" for key, r2 in metrics["probe"].items())
         lines.append(f"- linear probe, R² on held-out episodes: {scores}")
     lines += ["", "| blocks ahead | prediction | copying |", "|---|---|---|"]
     lines += [
         f"| {error['blocks']} | {error['prediction']:.4f} | {error['copy']:.4f} |"
-        for error in figures["prediction"]
+        for error in metrics["prediction"]
     ]
     lines += ["", "| frames apart | gap / gap to random frames |", "|---|---|"]
     lines += [
         f"| {point['distance']} | {point['median']:.2f} |"
-        for point in figures["saturation"]
+        for point in metrics["saturation"]
     ]
     return lines

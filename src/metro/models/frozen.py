@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
-from torch import Tensor
+from torch import Tensor, nn
 from torch.nn import functional
 
 from metro.errors import ModelError, short
@@ -194,7 +194,7 @@ def effective_rank(z: NDArray[Any]) -> float:
     return float(np.exp(-(shares * np.log(shares)).sum()))
 
 
-def digest_of(network: WorldModelNetwork) -> str:
+def digest_of(network: nn.Module) -> str:
     """Return the sha256 of the weights, under their released names."""
     sha = hashlib.sha256()
     for name, tensor in sorted(to_released(network.state_dict()).items()):

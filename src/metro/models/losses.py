@@ -1,7 +1,7 @@
 """The published objectives of LeWM and PLDM.
 
-Letters: B clips, T = 4 frames of a clip, D latent size. Nothing is detached: both
-objectives train the encoder through its targets too.
+Letters: B sequences, T = 4 frames of a sequence, D latent size. Nothing is detached:
+both objectives train the encoder through its targets too.
 """
 
 from collections.abc import Mapping

@@ -1,7 +1,7 @@
 """The network of LeWM and PLDM: encoder, projectors, action embedder, predictor.
 
 Attribute names are those of the released state dicts; they must not be changed.
-Letters: B clips, T frames of a clip, N images, S image size, D latent size.
+Letters: B sequences, T frames of a sequence, N images, S image size, D latent size.
 """
 
 import torch

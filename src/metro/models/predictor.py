@@ -1,7 +1,7 @@
 """The predictor of LeWM and PLDM: a causal transformer that actions modulate.
 
 Attribute names are those of the released state dicts; they must not be changed.
-Letters: B clips, T frames of a clip, D latent size.
+Letters: B sequences, T frames of a sequence, D latent size.
 """
 
 import torch

@@ -11,50 +11,52 @@ from metro.core.saturation import measure_saturation
 from metro.models.action_stats import require_stats
 from metro.models.frozen import FrozenModel, check_health
 from metro.models.presets import ACTION_BLOCK
-from metro.models.sequences import TrajectoryDataset, clip_starts
+from metro.models.sequences import TrajectoryDataset, sequence_starts
 
 HORIZONS = (1, 2, 3, 4, 5)
 """Blocks ahead at which prediction is compared with copying."""
 
-_QUICK_CLIPS = 256
+_QUICK_SEQUENCES = 256
 _QUICK_FRAMES = 1500
 
 
 def prediction_errors(
     model: FrozenModel,
-    footage: TrajectoryDataset,
+    dataset: TrajectoryDataset,
     episodes: NDArray[np.int64],
     *,
     horizons: Sequence[int] = HORIZONS,
-    num_clips: int = 1000,
+    num_sequences: int = 1000,
     seed: int = 0,
 ) -> list[dict[str, float]]:
     """Return the mean squared error after k blocks, beside that of copying z.
 
     Args:
         model: Rolled out from one latent, with the recorded actions.
-        footage: The corpus.
-        episodes: Where to draw clips from, best held out.
+        dataset: The corpus.
+        episodes: Where to draw sequences from, best held out.
         horizons: k, in blocks; those longer than all episodes are left out.
-        num_clips: How many clips to draw.
-        seed: Of the clips.
+        num_sequences: How many sequences to draw.
+        seed: Random seed for the draw.
     """
     rng = np.random.default_rng(seed)
     longest = max(horizons)
     while longest > 0:
-        starts = clip_starts(footage.lengths, episodes, rows=longest * ACTION_BLOCK + 1)
+        starts = sequence_starts(
+            dataset.lengths, episodes, rows=longest * ACTION_BLOCK + 1
+        )
         if len(starts):
             break
         longest -= 1
     else:
         return []
-    starts = np.sort(rng.choice(starts, min(num_clips, len(starts)), replace=False))
+    starts = np.sort(rng.choice(starts, min(num_sequences, len(starts)), replace=False))
     frames = starts[:, None] + ACTION_BLOCK * np.arange(longest + 1)
-    z = model.encode(footage.pixels[frames.ravel()]).reshape(*frames.shape, -1)
+    z = model.encode(dataset.pixels[frames.ravel()]).reshape(*frames.shape, -1)
     rows = starts[:, None] + np.arange(longest * ACTION_BLOCK)
     blocks = (
         require_stats(model)
-        .normalise(footage.actions[rows])
+        .normalise(dataset.actions[rows])
         .reshape(len(starts), longest, -1)
     )
     predicted = model.rollout(z[:, 0], blocks)
@@ -94,76 +96,76 @@ def probe_state(
 
 
 def quick_check(
-    model: FrozenModel, footage: TrajectoryDataset, held_out: NDArray[np.int64]
+    model: FrozenModel, dataset: TrajectoryDataset, held_out: NDArray[np.int64]
 ) -> dict[str, Any]:
-    """Return a few figures that take a second: for the log while training."""
+    """Return a few metrics that take a second: for the log while training."""
     errors = prediction_errors(
-        model, footage, held_out, horizons=(1, 5), num_clips=_QUICK_CLIPS
+        model, dataset, held_out, horizons=(1, 5), num_sequences=_QUICK_SEQUENCES
     )
-    figures: dict[str, Any] = {
+    metrics: dict[str, Any] = {
         f"{name}_{error['blocks']}": round(error[name], 5)
         for error in errors
         for name in ("prediction", "copy")
     }
-    rows, is_held_out = _draw_rows(footage, held_out, _QUICK_FRAMES)
-    z = model.encode(footage.pixels[rows])
-    figures["effective_rank"] = round(check_health(z).effective_rank, 2)
-    if footage.states is not None:
+    rows, is_held_out = _draw_rows(dataset, held_out, _QUICK_FRAMES)
+    z = model.encode(dataset.pixels[rows])
+    metrics["effective_rank"] = round(check_health(z).effective_rank, 2)
+    if dataset.states is not None:
         scores = probe_state(
-            z, footage.states[rows], is_held_out, names=footage.state_names
+            z, dataset.states[rows], is_held_out, names=dataset.state_names
         )
-        figures["probe"] = {name: round(score, 4) for name, score in scores.items()}
-    return figures
+        metrics["probe"] = {name: round(score, 4) for name, score in scores.items()}
+    return metrics
 
 
 def report(
     model: FrozenModel,
-    footage: TrajectoryDataset,
+    dataset: TrajectoryDataset,
     held_out: NDArray[np.int64],
     *,
     num_frames: int = 20_000,
 ) -> dict[str, Any]:
-    """Return the final figures of a model as JSON values.
+    """Return the final metrics of a model as JSON values.
 
     Args:
         model: The trained model.
-        footage: The corpus it was trained on.
+        dataset: The corpus it was trained on.
         held_out: Episodes that it was not trained on.
         num_frames: How many frames to fit and judge the probes with.
     """
-    rows, is_held_out = _draw_rows(footage, held_out, num_frames)
-    z = model.encode(footage.pixels[rows])
-    figures: dict[str, Any] = {"health": vars(check_health(z))}
-    if footage.states is not None:
-        figures["probe"] = probe_state(
-            z, footage.states[rows], is_held_out, names=footage.state_names
+    rows, is_held_out = _draw_rows(dataset, held_out, num_frames)
+    z = model.encode(dataset.pixels[rows])
+    metrics: dict[str, Any] = {"health": vars(check_health(z))}
+    if dataset.states is not None:
+        metrics["probe"] = probe_state(
+            z, dataset.states[rows], is_held_out, names=dataset.state_names
         )
-    figures["prediction"] = prediction_errors(model, footage, held_out)
-    latents = _latents(model, footage, held_out[:200])
-    figures["saturation"] = [vars(point) for point in measure_saturation(latents)]
-    return figures
+    metrics["prediction"] = prediction_errors(model, dataset, held_out)
+    latents = _latents(model, dataset, held_out[:200])
+    metrics["saturation"] = [vars(point) for point in measure_saturation(latents)]
+    return metrics
 
 
 def _latents(
-    model: FrozenModel, footage: TrajectoryDataset, episodes: NDArray[np.int64]
+    model: FrozenModel, dataset: TrajectoryDataset, episodes: NDArray[np.int64]
 ) -> Latents:
-    offsets = footage.offsets
+    offsets = dataset.offsets
     return Latents.from_episodes(
         [
-            model.encode(footage.pixels[offsets[episode] : offsets[episode + 1]])
+            model.encode(dataset.pixels[offsets[episode] : offsets[episode + 1]])
             for episode in episodes
         ]
     )
 
 
 def _draw_rows(
-    footage: TrajectoryDataset, held_out: NDArray[np.int64], number: int
+    dataset: TrajectoryDataset, held_out: NDArray[np.int64], number: int
 ) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
     """Return random rows, a third of them of held-out episodes, and which those are."""
     rng = np.random.default_rng(0)
-    others = np.setdiff1d(np.arange(len(footage.lengths)), held_out)
-    fit = clip_starts(footage.lengths, others, rows=1)
-    judge = clip_starts(footage.lengths, held_out, rows=1)
+    others = np.setdiff1d(np.arange(len(dataset.lengths)), held_out)
+    fit = sequence_starts(dataset.lengths, others, rows=1)
+    judge = sequence_starts(dataset.lengths, held_out, rows=1)
     fit = rng.choice(fit, min(len(fit), number * 2 // 3), replace=False)
     judge = rng.choice(judge, min(len(judge), number // 3), replace=False)
     rows = np.concatenate([np.sort(fit), np.sort(judge)])

@@ -1,8 +1,8 @@
-"""Clips for training: four frames, five environment steps apart, and their actions."""
+"""Training sequences: four frames, five environment steps apart, and their actions."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -12,11 +12,11 @@ from metro.errors import ModelError
 from metro.models.action_stats import ActionStats
 from metro.models.presets import ACTION_BLOCK
 
-CLIP_FRAMES = 4
+SEQUENCE_FRAMES = 4
 """Three frames of context and the one to predict."""
 
-CLIP_ROWS = CLIP_FRAMES * ACTION_BLOCK
-"""Rows of a corpus that one clip spans."""
+SEQUENCE_ROWS = SEQUENCE_FRAMES * ACTION_BLOCK
+"""Rows of a corpus that one sequence spans."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -27,7 +27,7 @@ class TrajectoryDataset:
         pixels: ``[N, S, S, 3]`` uint8; may be a memory map.
         actions: ``[N, A]`` the action taken at each frame, NaN where there is none.
         lengths: ``[M]`` frames of every episode.
-        states: ``[N, K]`` true state, for probes and for the state head; or None.
+        states: ``[N, K]`` true state, for probes and for the auxiliary loss; or None.
         state_names: K names.
         benchmark: What it shows, or None.
         rendering: How it was drawn: ``stock`` or ``fast``.
@@ -75,76 +75,98 @@ class TrajectoryDataset:
 
 @dataclass(frozen=True)
 class Batch:
-    """B clips: pixels ``[B * 4, S, S, 3]``, blocks ``[B, 4, A * 5]``, state or None."""
+    """B sequences: pixels ``[B * 4, S, S, 3]``, blocks ``[B, 4, A * 5]``, states."""
 
     pixels: NDArray[np.uint8]
     blocks: NDArray[np.float32]
     states: NDArray[np.float32] | None
 
 
-class SequenceSampler:
-    """Batches of clips: the same seed and step give the same batch at any time.
+class EpochSampler:
+    """Starts of sequences: the same seed and step give the same ones at any time.
 
-    Every epoch visits each clip once in an order of its own; the last incomplete batch
+    Every epoch visits each start once in an order of its own; the last incomplete batch
     is dropped.
 
     Args:
-        footage: The corpus.
-        starts: First rows of the clips to draw from.
-        action_stats: How actions are normalised.
-        batch_size: B.
-        seed: Of the order.
-        clip_frames: T, frames of a clip.
+        starts: First rows of the sequences to draw from.
+        batch_size: Sequences per step.
+        seed: Random seed for the order, as NumPy takes several numbers.
+        what: What a sequence is and how long, for the message.
     """
 
     def __init__(
         self,
-        footage: TrajectoryDataset,
+        starts: NDArray[np.int64],
+        *,
+        batch_size: int,
+        seed: tuple[int, ...],
+        what: str,
+    ) -> None:
+        if len(starts) < batch_size:
+            raise ModelError(
+                f"Training needs at least one batch of {batch_size} {what}; the corpus "
+                f"has {len(starts)}. Record more or longer episodes."
+            )
+        self._all_starts, self._batch_size = starts, batch_size
+        self._order_seed = seed
+        self._known = (-1, starts)
+
+    @property
+    def steps_per_epoch(self) -> int:
+        """How many batches visit every sequence once."""
+        return len(self._all_starts) // self._batch_size
+
+    def starts_at(self, step: int) -> NDArray[np.int64]:
+        """Return the starts of one optimiser step."""
+        epoch, number = divmod(step, self.steps_per_epoch)
+        # One tuple, read once: the next batch is read in another thread.
+        known = self._known
+        if known[0] != epoch:
+            rng = np.random.default_rng([*self._order_seed, epoch])
+            known = self._known = (epoch, rng.permutation(self._all_starts))
+        first = number * self._batch_size
+        return known[1][first : first + self._batch_size]
+
+
+class SequenceSampler(EpochSampler):
+    """Batches of sequences for a world model.
+
+    Args:
+        dataset: The corpus.
+        starts: First rows of the sequences to draw from.
+        action_stats: How actions are normalised.
+        batch_size: B.
+        seed: Random seed for the order.
+        num_frames: T, frames of a sequence.
+    """
+
+    def __init__(
+        self,
+        dataset: TrajectoryDataset,
         starts: NDArray[np.int64],
         *,
         action_stats: ActionStats,
         batch_size: int,
         seed: int,
-        clip_frames: int = CLIP_FRAMES,
+        num_frames: int = SEQUENCE_FRAMES,
     ) -> None:
-        if len(starts) < batch_size:
-            raise ModelError(
-                f"Training needs at least one batch of {batch_size} clips of "
-                f"{clip_frames * ACTION_BLOCK} rows; the corpus has {len(starts)}. "
-                f"Record more episodes."
-            )
-        self._pixels, self._starts = footage.pixels, starts
-        self._actions = action_stats.normalise(footage.actions)
-        self._states = footage.states
-        if footage.states is not None:
+        what = f"sequences of {num_frames * ACTION_BLOCK} rows"
+        super().__init__(starts, batch_size=batch_size, seed=(seed,), what=what)
+        self._pixels, self._num_frames = dataset.pixels, num_frames
+        self._actions = action_stats.normalise(dataset.actions)
+        self._states = dataset.states
+        if dataset.states is not None:
             # States are standardised as actions are.
-            self._states = ActionStats.of(footage.states).normalise(footage.states)
-        self._batch_size, self._seed = batch_size, seed
-        self._clip_frames = clip_frames
-        self._known = (-1, starts)
-
-    @property
-    def steps_per_epoch(self) -> int:
-        """How many batches visit every clip once."""
-        return len(self._starts) // self._batch_size
+            self._states = ActionStats.of(dataset.states).normalise(dataset.states)
 
     def batch(self, step: int) -> Batch:
-        """Return the clips of one optimiser step."""
-        epoch, number = divmod(step, self.steps_per_epoch)
-        first = number * self._batch_size
-        return self.gather(self._order(epoch)[first : first + self._batch_size])
-
-    def _order(self, epoch: int) -> NDArray[np.int64]:
-        """Return the starts in the order of an epoch; the last one asked is kept."""
-        known = self._known  # one tuple: two threads may ask
-        if known[0] != epoch:
-            rng = np.random.default_rng([self._seed, epoch])
-            known = self._known = (epoch, rng.permutation(self._starts))
-        return known[1]
+        """Return the sequences of one optimiser step."""
+        return self.gather(self.starts_at(step))
 
     def gather(self, starts: NDArray[np.int64]) -> Batch:
-        """Return the clips that start at these rows."""
-        number = self._clip_frames
+        """Return the sequences that start at these rows."""
+        number = self._num_frames
         frames = starts[:, None] + ACTION_BLOCK * np.arange(number)
         rows = starts[:, None] + np.arange(number * ACTION_BLOCK)
         blocks = self._actions[rows].reshape(len(starts), number, -1)
@@ -152,8 +174,11 @@ class SequenceSampler:
         return Batch(self._pixels[frames.ravel()], blocks, states)
 
 
-def clip_starts(
-    lengths: NDArray[np.int64], episodes: NDArray[np.int64], *, rows: int = CLIP_ROWS
+def sequence_starts(
+    lengths: NDArray[np.int64],
+    episodes: NDArray[np.int64],
+    *,
+    rows: int = SEQUENCE_ROWS,
 ) -> NDArray[np.int64]:
     """Return every row of these episodes at which ``rows`` rows are left."""
     offsets = offsets_from_lengths(np.asarray(lengths, dtype=np.int64))
@@ -174,3 +199,44 @@ def split_episodes(
         )
     order = np.random.default_rng([seed, num_episodes]).permutation(num_episodes)
     return np.sort(order[number:]), np.sort(order[:number])
+
+
+class Split(Protocol):
+    """The settings that decide what is held out."""
+
+    @property
+    def held_out(self) -> float:
+        """Share that is never trained on."""
+        ...
+
+    @property
+    def split(self) -> str:
+        """``episodes``; anything else: single sequences."""
+        ...
+
+    @property
+    def seed(self) -> int:
+        """Random seed for the choice."""
+        ...
+
+
+def split_starts(
+    lengths: NDArray[np.int64], config: Split, *, rows: int
+) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the first rows of the sequences to train on, and of those held out.
+
+    Args:
+        lengths: ``[M]`` frames of every episode.
+        config: What is held out.
+        rows: Rows that a sequence spans.
+    """
+    if config.split == "episodes":
+        kept, held_out = split_episodes(len(lengths), config.held_out, config.seed)
+        return (
+            sequence_starts(lengths, kept, rows=rows),
+            sequence_starts(lengths, held_out, rows=rows),
+        )
+    starts = sequence_starts(lengths, np.arange(len(lengths)), rows=rows)
+    order = np.random.default_rng([config.seed, len(starts)]).permutation(len(starts))
+    number = round(config.held_out * len(starts))
+    return np.sort(starts[order[number:]]), np.sort(starts[order[:number]])

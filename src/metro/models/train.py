@@ -1,12 +1,11 @@
 """``metro train``: from a corpus to a model, its report and its card."""
 
-import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from metro.errors import ModelError
-from metro.models.cards import write_card
+from metro.models.cards import card_text, write_results
 from metro.models.frozen import FrozenModel
 from metro.models.loading import load_frozen
 from metro.models.pixel_cache import dataset_from_corpus
@@ -20,10 +19,10 @@ from metro.types import CorpusLike, Progress
 
 @dataclass(frozen=True)
 class Run:
-    """A finished run: the model, its final figures, and where the files are."""
+    """A finished run: the model, its final metrics, and where the files are."""
 
     model: FrozenModel
-    figures: dict[str, Any]
+    metrics: dict[str, Any]
     path: Path
     card: Path
 
@@ -32,7 +31,7 @@ def train_on_corpus(
     corpus: CorpusLike,
     path: str | Path,
     *,
-    recipe: TrainConfig,
+    config: TrainConfig,
     preset: str = "small",
     init: str | Path | None = None,
     progress: Progress | None = None,
@@ -42,15 +41,15 @@ def train_on_corpus(
     Args:
         corpus: An open corpus.
         path: The ``.safetensors`` file to write.
-        recipe: How to train.
+        config: How to train.
         preset: ``small`` or ``paper``: the sizes of the network.
         init: A model to start from.
         progress: Called with (done, total) steps.
     """
     path = Path(path)
     started_from = None if init is None else load_frozen(init)
-    footage = dataset_from_corpus(corpus)
-    if footage.benchmark is None and preset == "small" and started_from is None:
+    dataset = dataset_from_corpus(corpus)
+    if dataset.benchmark is None and preset == "small" and started_from is None:
         raise ModelError(
             f"{corpus.name} does not say which benchmark it shows, and the small "
             f"preset depends on it. Make it with metro record."
@@ -60,17 +59,21 @@ def train_on_corpus(
         if started_from is not None
         else sizes_for(
             preset,
-            benchmark=footage.benchmark or "",
-            action_size=footage.actions.shape[1],
+            benchmark=dataset.benchmark or "",
+            action_size=dataset.actions.shape[1],
         )
     )
     training = train(
-        footage, path, sizes=sizes, recipe=recipe, init=started_from, progress=progress
+        dataset, path, sizes=sizes, config=config, init=started_from, progress=progress
     )
-    _, held_out = split_episodes(len(footage.lengths), recipe.held_out, recipe.seed)
-    figures = report(training.model, footage, held_out)
-    Path(f"{path}.report.json").write_text(json.dumps(figures, indent=1))
-    card = path.with_suffix(".md")
-    minutes = training.log[-1]["seconds"] / 60
-    write_card(training.model, figures, card, minutes=minutes)
-    return Run(training.model, figures, path, card)
+    _, held_out = split_episodes(len(dataset.lengths), config.held_out, config.seed)
+    metrics = report(training.model, dataset, held_out)
+    minutes = training.seconds / 60
+    cost = {
+        "steps": training.steps,
+        "minutes": round(minutes, 3),
+        "cpu_minutes": round(training.cpu_seconds / 60, 3),
+    }
+    text = card_text(training.model, metrics, minutes=minutes)
+    card = write_results(path, metrics, cost, text)
+    return Run(training.model, metrics, path, card)

@@ -6,99 +6,127 @@ from typing import Any
 
 from metro.errors import ModelError
 from metro.models.presets import FAMILIES
-from metro.models.sequences import CLIP_FRAMES
+from metro.models.sequences import SEQUENCE_FRAMES
 
-HEADS = ("none", "warmup", "throughout")
-PARTS = ("all", "predictor")
+AUXILIARY = ("none", "warmup", "throughout")
+TRAINED = ("all", "predictor")
 
 
-@dataclass(frozen=True)
-class TrainConfig:
-    """Settings of one training run; the defaults suit the small preset.
+@dataclass(frozen=True, kw_only=True)
+class OptimiserConfig:
+    """Settings that world models and macro models share.
+
+    Attributes:
+        batch_size: Sequences per step.
+        learning_rate: Peak learning rate, reached after the warm-up.
+        weight_decay: AdamW's weight decay, for all parameters.
+        warmup: Share of the steps in which the rate rises from 0.
+        held_out: Share of the episodes that are never trained on.
+        split: What is held out: ``episodes``, or single sequences as published.
+        seed: Random seed for weights, batches and projections.
+        threads: Number of torch threads; another number rounds differently.
+    """
+
+    batch_size: int = 128
+    learning_rate: float
+    weight_decay: float = 1e-3
+    warmup: float = 0.01
+    held_out: float = 0.1
+    split: str = "episodes"
+    seed: int = 0
+    threads: int = 1
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the settings as JSON values."""
+        return asdict(self)
+
+    def rate_at(self, step: int, steps: int) -> float:
+        """Return the learning rate of a step: linear warm-up, then cosine to 0."""
+        rising = max(1, round(self.warmup * steps))
+        if step < rising:
+            return self.learning_rate * (step + 1) / rising
+        share = (step - rising) / max(1, steps - rising)
+        return self.learning_rate * 0.5 * (1 + math.cos(math.pi * share))
+
+    def require_one_of(self, **valid: tuple[str, ...]) -> None:
+        """Raise `ModelError` unless each named setting is one of those values."""
+        for name, values in valid.items():
+            if getattr(self, name) not in values:
+                raise ModelError(
+                    f"{name} must be one of {', '.join(values)}, "
+                    f"got {getattr(self, name)!r}."
+                )
+
+    def require_positive(self, *names: str) -> None:
+        """Raise `ModelError` unless each named setting is at least 1."""
+        for name in names:
+            if getattr(self, name) < 1:
+                raise ModelError(
+                    f"{name} must be at least 1, got {getattr(self, name)}."
+                )
+
+
+@dataclass(frozen=True, kw_only=True)
+class TrainConfig(OptimiserConfig):
+    """Settings for training one world model; the defaults suit the small preset.
 
     Decision: D15.
 
     Attributes:
         family: ``lewm`` or ``pldm``: which loss.
         steps: Optimiser steps.
-        batch_size: Clips in a step.
-        learning_rate: Its peak, after the warm-up.
-        weight_decay: Of all parameters.
-        warmup: Share of the steps in which the rate rises from 0.
         num_directions: Random projections of SIGReg.
-        held_out: Share of the episodes that are never trained on.
-        part: What is trained: ``all``, or the ``predictor`` alone (with the action
-            embedder) on a frozen encoder, by the prediction loss.
+        train_only: What is trained: ``all``, or the ``predictor`` alone (with the
+            action embedder) on a frozen encoder, by the prediction loss.
         rollout_blocks: For the predictor alone: blocks that it predicts one from the
             other, as planning does; 0: each from recorded frames, as published.
-        split: What is held out: ``episodes``, or ``clips`` as published.
         state_head: Auxiliary regression of the recorded state from z: ``none``,
             ``warmup`` (the first `head_share` of the steps) or ``throughout``.
-        pixel_head: Auxiliary drawing of a thumbnail from z, likewise.
-        head_weight: Of each auxiliary loss.
-        head_share: See ``state_head``.
-        seed: Of weights, clips and projections.
-        threads: Of torch; another number rounds differently.
-        device: As torch names it.
+        pixel_head: Auxiliary drawing of a thumbnail from z, with the same values.
+        head_weight: Weight of each auxiliary loss.
+        head_share: Share of the steps that ``warmup`` means.
+        device: Torch device.
     """
 
     family: str = "lewm"
     steps: int = 2000
-    batch_size: int = 128
     learning_rate: float = 2e-3
-    weight_decay: float = 1e-3
-    warmup: float = 0.01
     num_directions: int = 256
-    held_out: float = 0.1
-    part: str = "all"
+    train_only: str = "all"
     rollout_blocks: int = 0
-    split: str = "episodes"
     state_head: str = "none"
     pixel_head: str = "none"
     head_weight: float = 1.0
     head_share: float = 0.3
-    seed: int = 0
-    threads: int = 1
     device: str = "cpu"
 
     def __post_init__(self) -> None:
-        for name, valid in (
-            ("family", FAMILIES),
-            ("part", PARTS),
-            ("split", ("episodes", "clips")),
-            ("state_head", HEADS),
-            ("pixel_head", HEADS),
-        ):
-            if getattr(self, name) not in valid:
-                raise ModelError(
-                    f"{name} must be one of {', '.join(valid)}, "
-                    f"got {getattr(self, name)!r}."
-                )
-        if self.rollout_blocks and self.part != "predictor":
+        self.require_one_of(
+            family=FAMILIES,
+            train_only=TRAINED,
+            split=("episodes", "clips"),
+            state_head=AUXILIARY,
+            pixel_head=AUXILIARY,
+        )
+        if self.rollout_blocks and self.train_only != "predictor":
             raise ModelError(
-                f"rollout_blocks belongs to part='predictor', got "
-                f"{self.rollout_blocks} for part={self.part!r}."
+                f"rollout_blocks belongs to train_only='predictor', got "
+                f"{self.rollout_blocks} for train_only={self.train_only!r}."
             )
-        for name in ("steps", "batch_size", "num_directions", "threads"):
-            if getattr(self, name) < 1:
-                raise ModelError(
-                    f"{name} must be at least 1, got {getattr(self, name)}."
-                )
+        self.require_positive("steps", "batch_size", "num_directions", "threads")
 
     def to_json(self) -> dict[str, Any]:
-        """Return the settings as JSON values."""
-        return asdict(self)
+        """Return the settings as JSON values, as files have them since version 0.1."""
+        values = super().to_json()
+        values["part"] = values.pop("train_only")
+        return values
 
     @property
-    def clip_frames(self) -> int:
-        """T, frames of a clip: 4 as published, more for rollouts."""
-        return self.rollout_blocks + 1 if self.rollout_blocks else CLIP_FRAMES
+    def sequence_frames(self) -> int:
+        """T, frames of a training sequence: 4 as published, more for rollouts."""
+        return self.rollout_blocks + 1 if self.rollout_blocks else SEQUENCE_FRAMES
 
-    def rate_at(self, step: int) -> float:
-        """Return the learning rate of a step: linear warm-up, then cosine to 0."""
-        return warm_cosine(step, self.steps, self.learning_rate, self.warmup)
-
-    def head_weights_at(self, step: int) -> dict[str, float]:
+    def auxiliary_weights_at(self, step: int) -> dict[str, float]:
         """Return the weights of the auxiliary losses of a step, without those at 0."""
         modes = {"state": self.state_head, "pixels": self.pixel_head}
         warm = step < self.head_share * self.steps
@@ -107,15 +135,6 @@ class TrainConfig:
             for name, mode in modes.items()
             if mode == "throughout" or (mode == "warmup" and warm)
         }
-
-
-def warm_cosine(step: int, steps: int, peak: float, warmup: float) -> float:
-    """Return the rate of a step: linear to its peak, then cosine to 0."""
-    rising = max(1, round(warmup * steps))
-    if step < rising:
-        return peak * (step + 1) / rising
-    share = (step - rising) / max(1, steps - rising)
-    return peak * 0.5 * (1 + math.cos(math.pi * share))
 
 
 def paper_config(family: str, *, steps: int) -> TrainConfig:
@@ -129,10 +148,10 @@ def paper_config(family: str, *, steps: int) -> TrainConfig:
     )
 
 
-def model_name(benchmark: str | None, preset: str, recipe: TrainConfig) -> str:
-    """Return a name that tells the family, preset, auxiliary heads and benchmark."""
-    parts = [recipe.family, preset]
-    for name, mode in (("state", recipe.state_head), ("pixels", recipe.pixel_head)):
+def model_name(benchmark: str | None, preset: str, config: TrainConfig) -> str:
+    """Return a name made of family, preset, auxiliary losses and benchmark."""
+    parts = [config.family, preset]
+    for name, mode in (("state", config.state_head), ("pixels", config.pixel_head)):
         if mode != "none":
             parts.append(f"{name}-warmup" if mode == "warmup" else name)
     return "-".join([*parts, benchmark or "own"])

@@ -1,204 +1,212 @@
 """Training of LeWM and PLDM from plain arrays: resumable, the same bits by seed."""
 
-import json
-from collections.abc import Generator
-from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-from numpy.typing import NDArray
+import torch
+from torch import Tensor
 
 from metro.errors import ModelError
 from metro.models.action_stats import ActionStats
-from metro.models.allocator import keep_freed_memory
+from metro.models.auxiliary_losses import build_auxiliary
 from metro.models.calibration import calibrate
-from metro.models.checkpoints import remove
 from metro.models.frozen import FrozenModel
-from metro.models.learner import Learner
+from metro.models.losses import lewm_terms, pldm_terms, prediction_loss
 from metro.models.networks import WorldModelNetwork
 from metro.models.presets import ACTION_BLOCK, Sizes
 from metro.models.probes import quick_check
-from metro.models.resuming import (
-    CALIBRATION,
-    QUICK_CALIBRATION,
-    ResumableRun,
-    torch_threads,
-)
 from metro.models.sequences import (
+    Batch,
     SequenceSampler,
     TrajectoryDataset,
-    clip_starts,
     split_episodes,
+    split_starts,
 )
+from metro.models.sigreg import draw_directions
 from metro.models.train_config import TrainConfig, model_name
-from metro.models.weights import save_model
+from metro.models.trainer import (
+    QUICK_CALIBRATION,
+    Training,
+    TrainingTask,
+    run_training,
+)
+from metro.models.unrolling import unroll
+from metro.models.weights import fill, save_model
 from metro.types import Progress
 
 CHECKS = 20
 """How often in a run held-out prediction and probes are measured."""
 
 
-@dataclass(frozen=True)
-class Training:
-    """The end of a training run.
-
-    Attributes:
-        model: The trained model, as written to ``path``.
-        path: Its ``.safetensors`` file.
-        log: What was measured on the way, one mapping a check; in ``path.log.json``.
-    """
-
-    model: FrozenModel
-    path: Path
-    log: list[dict[str, Any]] = field(repr=False)
-
-
 def train(
-    footage: TrajectoryDataset,
+    dataset: TrajectoryDataset,
     path: str | Path,
     *,
     sizes: Sizes,
-    recipe: TrainConfig,
+    config: TrainConfig,
     init: FrozenModel | None = None,
     progress: Progress | None = None,
-) -> Training:
+) -> Training[FrozenModel]:
     """Train a world model and write it to ``path``; resume if it was interrupted.
 
-    The same arguments give the same file, also after interruptions. Ctrl-C keeps what
-    was done: the next call goes on from there.
-
     Args:
-        footage: The corpus, as arrays.
+        dataset: The corpus, as arrays.
         path: The ``.safetensors`` file to write.
-        sizes: Of the network; its action size must be that of the footage.
-        recipe: How to train.
-        init: Start from these weights (fine-tuning); its action scaling is kept.
+        sizes: Sizes of the network; its action size must be that of the dataset.
+        config: How to train.
+        init: Start from these weights (fine-tuning); its action statistics are kept.
         progress: Called with (done, total) steps.
     """
-    path = Path(path)
-    if path.exists():
-        raise ModelError(f"{path} exists already. Delete it or choose another name.")
-    _check_sizes(footage, sizes)
-    keep_freed_memory()
-    with torch_threads(recipe.threads):
-        run = _Run(footage, path, sizes, recipe, init)
-        run.go(progress)
-        model = run.frozen(CALIBRATION)
-    save_model(model, path)
-    remove(path)
-    return Training(model, path, run.log)
+    return run_training(
+        lambda: WorldModelTask(dataset, sizes, config=config, init=init),
+        path,
+        threads=config.threads,
+        progress=progress,
+    )
 
 
-class _Run(ResumableRun):
-    """A learner, where its clips come from, and where it is stored."""
+class WorldModelTask(TrainingTask[FrozenModel]):
+    """A world model's network, its data and its loss.
 
-    learner: Learner
+    Args:
+        dataset: The corpus, as arrays.
+        sizes: Sizes of the network.
+        config: How to train.
+        init: Weights to start from.
+    """
 
     def __init__(
         self,
-        footage: TrajectoryDataset,
-        path: Path,
+        dataset: TrajectoryDataset,
         sizes: Sizes,
-        recipe: TrainConfig,
+        *,
+        config: TrainConfig,
         init: FrozenModel | None,
     ) -> None:
-        super().__init__(CHECKS)
-        self.footage, self.path, self.sizes, self.recipe = footage, path, sizes, recipe
-        self.steps = recipe.steps
-        self.init = None if init is None else init.digest
-        self.action_stats = _action_stats(footage, init)
-        self.learner = Learner(footage, sizes, recipe=recipe, init=init)
-        starts, self.held_out = _split(footage, recipe)
+        _check_sizes(dataset, sizes)
+        self.config: TrainConfig = config
+        self.steps, self.checks = config.steps, CHECKS
+        self._dataset, self._sizes = dataset, sizes
+        self._init = None if init is None else init.digest
+        self._build(init)
+        known = None if init is None else init.action_stats
+        self._action_stats = known or ActionStats.of(dataset.actions)
+        rows = config.sequence_frames * ACTION_BLOCK
+        starts, _ = split_starts(dataset.lengths, config, rows=rows)
+        number = len(dataset.lengths)
+        _, self._held_out = split_episodes(number, config.held_out, config.seed)
         self.sampler = SequenceSampler(
-            footage,
+            dataset,
             starts,
-            action_stats=self.action_stats,
-            batch_size=recipe.batch_size,
-            seed=recipe.seed,
-            clip_frames=recipe.clip_frames,
+            action_stats=self._action_stats,
+            batch_size=config.batch_size,
+            seed=config.seed,
+            num_frames=config.sequence_frames,
         )
-        self.resume()
 
-    def advances(self) -> Generator[dict[str, float], None, None]:
-        """Do steps, each while the clips of the next one are read."""
-        with ThreadPoolExecutor(1) as reader:
-            following = reader.submit(self.sampler.batch, self.learner.step)
-            while True:
-                batch = following.result()
-                following = reader.submit(self.sampler.batch, self.learner.step + 1)
-                yield self.learner.advance(batch)
+    def _build(self, init: FrozenModel | None) -> None:
+        config = self.config
+        if config.train_only == "predictor" and init is None:
+            raise ModelError(
+                "train_only='predictor' keeps an encoder: give the model that has it "
+                "as init."
+            )
+        with torch.random.fork_rng(devices=[]):
+            torch.manual_seed(config.seed)
+            self.network: WorldModelNetwork = WorldModelNetwork(self._sizes)
+            latent_size = self._sizes.latent_size
+            self.auxiliary = build_auxiliary(self._dataset, latent_size, config)
+        if init is not None:
+            fill(self.network, init.network.state_dict(), f"init ({init.name})")
+        self.network.to(config.device).train()
+        self.auxiliary.to(config.device)
+        if config.train_only == "predictor":
+            self._freeze_encoder()
 
-    def frozen(self, num_batches: int) -> FrozenModel:
-        """Return the model as it is now, calibrated, independent of further steps."""
-        network = WorldModelNetwork(self.sizes).to(self.recipe.device)
-        network.load_state_dict(self.learner.network.state_dict())
-        if not self.recipe.rollout_blocks:  # there the norm stayed as it was
+    def _freeze_encoder(self) -> None:
+        """Let the latents stay as they are, batch norm too."""
+        for part in (self.network.encoder, self.network.projector):
+            part.requires_grad_(False).eval()
+        if self.config.rollout_blocks:
+            # Every step of a rollout must see the same norm, the one of planning.
+            self.network.pred_proj.eval()
+
+    def loss_terms(self, batch: Batch, step: int, seed: int) -> dict[str, Tensor]:
+        """Return the published terms, and those of the auxiliary losses."""
+        config = self.config
+        blocks = torch.from_numpy(batch.blocks).to(config.device)
+        z = self.network.encode(torch.from_numpy(batch.pixels).to(config.device))
+        z = z.unflatten(0, (len(blocks), -1))
+        if config.rollout_blocks:
+            predicted = unroll(self.network, z[:, 0], blocks[:, :-1])
+        else:
+            predicted = self.network.predict(z[:, :-1], blocks[:, :-1])
+        if config.train_only == "predictor":
+            return {"prediction": prediction_loss(z, predicted)}
+        if config.family == "pldm":
+            terms = pldm_terms(z, predicted)
+        else:
+            generator = torch.Generator().manual_seed(seed)
+            directions = draw_directions(z.shape[2], config.num_directions, generator)
+            terms = lewm_terms(z, predicted, directions.to(config.device))
+        for name, weight in config.auxiliary_weights_at(step).items():
+            head: Any = self.auxiliary[name]
+            terms[name] = weight * head.loss(z, batch)
+        return terms
+
+    def freeze(self, num_batches: int) -> FrozenModel:
+        """Return the model as it is now, its batch norms calibrated."""
+        network = WorldModelNetwork(self._sizes).to(self.config.device)
+        network.load_state_dict(self.network.state_dict())
+        if not self.config.rollout_blocks:  # there the norm stayed as it was
             batches = (self.sampler.batch(step) for step in range(num_batches))
-            calibrate(network, batches, part=self.recipe.part)
+            calibrate(network, batches, train_only=self.config.train_only)
         network.cpu()
         return FrozenModel(
             network,
-            family=self.recipe.family,
-            benchmark=self.footage.benchmark,
-            rendering=self.footage.rendering,
-            action_stats=self.action_stats,
+            family=self.config.family,
+            benchmark=self._dataset.benchmark,
+            rendering=self._dataset.rendering,
+            action_stats=self._action_stats,
             notes=self._notes(),
         )
 
+    def measure(self, step: int, seconds: float) -> dict[str, Any]:
+        """Return held-out prediction and probes, and frames per second."""
+        frames = step * self.config.batch_size * self.config.sequence_frames
+        model = self.freeze(QUICK_CALIBRATION)
+        return {
+            **quick_check(model, self._dataset, self._held_out),
+            "frames_per_second": round(frames / max(seconds, 1e-9)),
+        }
+
     def _notes(self) -> dict[str, Any]:
-        preset = "paper" if self.sizes.encoder == "vit" else "small"
+        preset = "paper" if self._sizes.encoder == "vit" else "small"
         return {
-            "name": model_name(self.footage.benchmark, preset, self.recipe),
-            "recipe": self.recipe.to_json(),
-            "corpus": dict(self.footage.source),
-            "init": self.init,
-            "num_episodes": len(self.footage.lengths),
-            "num_frames": len(self.footage.pixels),
+            "name": model_name(self._dataset.benchmark, preset, self.config),
+            "recipe": self.config.to_json(),
+            "corpus": dict(self._dataset.source),
+            "init": self._init,
+            "num_episodes": len(self._dataset.lengths),
+            "num_frames": len(self._dataset.pixels),
         }
 
-    def measure(self) -> dict[str, Any]:
-        """Return held-out prediction and probes, and how fast it goes."""
-        frames = self.learner.step * self.recipe.batch_size * self.recipe.clip_frames
-        model = self.frozen(QUICK_CALIBRATION)
-        return {
-            **quick_check(model, self.footage, self.held_out),
-            "frames_per_second": round(frames / max(self.seconds, 1e-9)),
-        }
+    def describe(self) -> dict[str, Any]:
+        """Return sizes, settings and corpus."""
+        return {**self._notes(), "sizes": self._sizes.to_json()}
 
-    def key(self) -> str:
-        """Return all that the run depends on, as text."""
-        parts = {**self._notes(), "sizes": self.sizes.to_json()}
-        return json.dumps(parts, sort_keys=True)
+    def save(self, model: FrozenModel, path: Path) -> None:
+        """Write the finished model."""
+        save_model(model, path)
 
 
-def _split(
-    footage: TrajectoryDataset, recipe: TrainConfig
-) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the first rows of the clips to train on, and the episodes to judge on."""
-    number = len(footage.lengths)
-    kept, held_out = split_episodes(number, recipe.held_out, recipe.seed)
-    rows = recipe.clip_frames * ACTION_BLOCK
-    if recipe.split == "episodes":
-        return clip_starts(footage.lengths, kept, rows=rows), held_out
-    starts = clip_starts(footage.lengths, np.arange(number), rows=rows)
-    order = np.random.default_rng([recipe.seed, len(starts)]).permutation(len(starts))
-    return np.sort(starts[order[round(recipe.held_out * len(starts)) :]]), held_out
-
-
-def _action_stats(footage: TrajectoryDataset, init: FrozenModel | None) -> ActionStats:
-    known = None if init is None else init.action_stats
-    return ActionStats.of(footage.actions) if known is None else known
-
-
-def _check_sizes(footage: TrajectoryDataset, sizes: Sizes) -> None:
-    if footage.image_size != sizes.image_size:
+def _check_sizes(dataset: TrajectoryDataset, sizes: Sizes) -> None:
+    if dataset.image_size != sizes.image_size:
         raise ModelError(
-            f"The corpus has frames of {footage.image_size} px, the network takes "
+            f"The corpus has frames of {dataset.image_size} px, the network takes "
             f"{sizes.image_size} px. Record with --image-size {sizes.image_size}."
         )
-    block = ACTION_BLOCK * footage.actions.shape[1]
+    block = ACTION_BLOCK * dataset.actions.shape[1]
     if block != sizes.action_size:
         raise ModelError(
             f"The corpus has action blocks of {block} numbers, the network takes "

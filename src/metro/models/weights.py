@@ -1,11 +1,11 @@
 """Our own files: one ``.safetensors`` that holds all it takes to build the model."""
 
 import json
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-import torch
-from torch import Tensor
+from torch import Tensor, nn
 
 from metro.errors import ModelError
 from metro.models.action_stats import ActionStats
@@ -17,25 +17,18 @@ from metro.storage.atomic import write_atomically
 
 FORMAT = 1
 
-_ENTRY = "metro"
+_METADATA_KEY = "metro"
+"""The key of the file's metadata that holds our JSON."""
+
 _NOT_OURS = (
     "holds tensors but no metro model; released weights are folders with config.json "
     "and weights.pt."
 )
-"""The key of the file's metadata that holds our JSON."""
 
 
 def save_model(model: FrozenModel, path: str | Path) -> None:
     """Write a model to one ``.safetensors`` file, whole or not at all."""
-    from safetensors.torch import save
-
-    tensors = {
-        name: tensor.detach().cpu().contiguous()
-        for name, tensor in to_released(model.network.state_dict()).items()
-    }
-    metadata = {_ENTRY: json.dumps(describe(model), sort_keys=True)}
-    # Not safetensors' own save_file, which makes files that only the owner reads.
-    write_atomically(path, save(tensors, metadata=metadata))
+    write_tensors(model.network, _METADATA_KEY, describe(model), path)
 
 
 def describe(model: FrozenModel) -> dict[str, Any]:
@@ -54,26 +47,21 @@ def describe(model: FrozenModel) -> dict[str, Any]:
 
 def read_model(path: Path) -> FrozenModel:
     """Return the model in a ``.safetensors`` file that `save_model` wrote."""
-    description, tensors = read_tensors(path, _ENTRY, _NOT_OURS)
-    if description.get("format") != FORMAT:
-        raise ModelError(
-            f"{path} has model format {description.get('format')}; this metro reads "
-            f"{FORMAT}. Install the metro-wm that wrote it."
-        )
-    scaling = description["action_scaling"]
-    network = WorldModelNetwork(Sizes.from_json(description["sizes"]))
+    about, tensors = read_tensors(path, _METADATA_KEY, _NOT_OURS)
+    scaling = about["action_scaling"]
+    network = WorldModelNetwork(Sizes.from_json(about["sizes"]))
     fill(network, tensors, str(path))
     return FrozenModel(
         network,
-        family=description["family"],
-        benchmark=description["benchmark"],
-        rendering=description["rendering"],
+        family=about["family"],
+        benchmark=about["benchmark"],
+        rendering=about["rendering"],
         action_stats=None if scaling is None else ActionStats(*scaling),
-        notes=description["notes"],
+        notes=about["notes"],
     )
 
 
-def fill(network: WorldModelNetwork, tensors: dict[str, Tensor], source: str) -> None:
+def fill(network: nn.Module, tensors: Mapping[str, Tensor], source: str) -> None:
     """Put weights into a network: exactly its tensors, each of its size.
 
     Args:
@@ -100,31 +88,59 @@ def fill(network: WorldModelNetwork, tensors: dict[str, Tensor], source: str) ->
     network.load_state_dict(given, strict=True)
 
 
+def write_tensors(
+    network: nn.Module, key: str, about: Mapping[str, Any], path: str | Path
+) -> None:
+    """Write a network to one safetensors file, whole or not at all.
+
+    Args:
+        network: Its weights, written under their released names.
+        key: Metadata key that holds the description.
+        about: The description, as JSON values.
+        path: The file.
+    """
+    from safetensors.torch import save
+
+    tensors = {
+        name: tensor.detach().cpu().contiguous()
+        for name, tensor in to_released(network.state_dict()).items()
+    }
+    metadata = {key: json.dumps(about, sort_keys=True)}
+    # Not safetensors' own save_file, which makes files that only the owner reads.
+    write_atomically(path, save(tensors, metadata=metadata))
+
+
 def read_tensors(
-    path: Path, entry_name: str, otherwise: str
+    path: Path, key: str, not_ours: str
 ) -> tuple[dict[str, Any], dict[str, Tensor]]:
     """Return the description and the tensors of a safetensors file of ours.
 
     Args:
         path: The file.
-        entry_name: Of its metadata that holds the description, as JSON.
-        otherwise: What to say of a file without that entry, after its path.
+        key: Metadata key that holds the description, as JSON.
+        not_ours: What to say of a file without that key, after its path.
     """
     from safetensors import SafetensorError, safe_open
 
     try:
         with safe_open(path, framework="pt") as file:
-            entry = (file.metadata() or {}).get(entry_name)
+            entry = (file.metadata() or {}).get(key)
             tensors = {name: file.get_tensor(name) for name in file.keys()}
     except SafetensorError as error:
         raise ModelError(
             f"{path} is damaged or not a safetensors file ({error}). Copy it again."
         ) from error
     if entry is None:
-        raise ModelError(f"{path} {otherwise}")
-    return json.loads(entry), tensors
+        raise ModelError(f"{path} {not_ours}")
+    about = json.loads(entry)
+    if about.get("format") != FORMAT:
+        raise ModelError(
+            f"{path} has model format {about.get('format')}; this metro reads "
+            f"{FORMAT}. Install the metro-wm that wrote it."
+        )
+    return about, tensors
 
 
-def count_parameters(network: torch.nn.Module) -> int:
+def count_parameters(network: nn.Module) -> int:
     """Return the number of trainable numbers."""
     return sum(parameter.numel() for parameter in network.parameters())

@@ -11,9 +11,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metro.errors import ModelError
-from metro.models.macro.macro_sizes import MAX_BLOCKS, NUM_WAYPOINTS
+from metro.models.macro.sizes import MAX_BLOCKS, NUM_WAYPOINTS
 from metro.models.presets import ACTION_BLOCK
-from metro.models.sequences import clip_starts
+from metro.models.sequences import EpochSampler
 
 HISTORY_ROWS = 3
 """Rows before the span; the first waypoint is the last of them."""
@@ -96,18 +96,14 @@ def gather(
     return MacroBatch(source.z[frames], blocks, is_padding)
 
 
-def window_starts(
-    lengths: NDArray[np.int64], episodes: NDArray[np.int64]
-) -> NDArray[np.int64]:
-    """Return every frame of these episodes at which a whole window is left."""
-    return clip_starts(lengths, episodes, rows=WINDOW_FRAMES)
+class WindowSampler(EpochSampler):
+    """Batches of windows for a macro model, with fresh waypoints in every epoch.
 
-
-class WindowSampler:
-    """Batches of windows: the same seed and step give the same batch at any time.
-
-    Every epoch visits each window once in an order of its own, with fresh waypoints;
-    the last incomplete batch is dropped.
+    Args:
+        source: Latents and actions.
+        starts: First frames of the windows to draw from.
+        batch_size: B.
+        seed: Random seed for order and waypoints.
     """
 
     def __init__(
@@ -118,28 +114,12 @@ class WindowSampler:
         batch_size: int,
         seed: int,
     ) -> None:
-        if len(starts) < batch_size:
-            raise ModelError(
-                f"Training needs at least one batch of {batch_size} windows of "
-                f"{WINDOW_FRAMES} frames; the corpus has {len(starts)}. Record more or "
-                f"longer episodes."
-            )
-        self._source, self._starts = source, starts
-        self._batch_size, self._seed = batch_size, seed
-        self._known = (-1, starts)
-
-    @property
-    def steps_per_epoch(self) -> int:
-        """How many batches visit every window once."""
-        return len(self._starts) // self._batch_size
+        what = f"windows of {WINDOW_FRAMES} frames"
+        super().__init__(starts, batch_size=batch_size, seed=(seed, 0), what=what)
+        self._source, self._seed = source, seed
 
     def batch(self, step: int) -> MacroBatch:
         """Return the windows of one optimiser step."""
-        epoch, number = divmod(step, self.steps_per_epoch)
-        if self._known[0] != epoch:
-            order = np.random.default_rng([self._seed, 0, epoch])
-            self._known = (epoch, order.permutation(self._starts))
-        first = number * self._batch_size
-        starts = self._known[1][first : first + self._batch_size]
+        starts = self.starts_at(step)
         rng = np.random.default_rng([self._seed, 1, step])
         return gather(self._source, starts, sample_waypoints(len(starts), rng))

@@ -13,10 +13,10 @@ from torch import Tensor
 from metro.errors import ModelError
 from metro.models.action_stats import ActionStats
 from metro.models.frozen import FrozenModel
-from metro.models.macro.macro_metrics import CHUNK_FRAMES
-from metro.models.macro.macro_model import MacroModel
-from metro.models.macro.macro_sizes import CHUNK_BLOCKS
-from metro.models.sequences import clip_starts
+from metro.models.macro.metrics import CHUNK_FRAMES
+from metro.models.macro.model import MacroModel
+from metro.models.macro.sizes import CHUNK_BLOCKS
+from metro.models.sequences import sequence_starts
 from metro.planners.hierarchical.budgets import BANK_SIZE, BOX_CHUNKS
 
 _LEAST_CHUNKS = 64
@@ -43,7 +43,9 @@ class Recorded:
 
         Actions with NaN are none: the last frame of an episode has no action.
         """
-        starts = clip_starts(self.lengths, np.arange(len(self.lengths)), rows=frames)
+        starts = sequence_starts(
+            self.lengths, np.arange(len(self.lengths)), rows=frames
+        )
         missing = np.isnan(self.actions).any(axis=1)
         before = np.concatenate([[0], np.cumsum(missing)])
         return starts[before[starts + frames] == before[starts]]

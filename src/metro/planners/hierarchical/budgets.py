@@ -3,7 +3,7 @@
 from dataclasses import dataclass
 
 from metro.errors import BenchmarkError
-from metro.models.macro.macro_sizes import NUM_WAYPOINTS
+from metro.models.macro.sizes import NUM_WAYPOINTS
 from metro.planners.cem import CEMSettings
 from metro.planners.hierarchical.variants import STAGES, Variant
 

@@ -12,7 +12,7 @@ from metro.data.provenance import require_fitting
 from metro.errors import ModelError
 from metro.models.action_stats import ActionStats, raw_actions, stats_for
 from metro.models.frozen import FrozenModel
-from metro.models.macro.macro_model import MacroModel
+from metro.models.macro.model import MacroModel
 from metro.planners.cem import make_stream
 from metro.planners.hierarchical.bank import Bank, Recorded, build_bank, calibrate_box
 from metro.planners.hierarchical.budgets import HierarchySettings

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 
 from metro.errors import ModelError
-from metro.models.macro.macro_model import MacroModel
+from metro.models.macro.model import MacroModel
 from metro.planners.hierarchical.bank import Bank
 from metro.planners.hierarchical.budgets import RESIDUAL, RESIDUAL_FLOOR, MacroSearch
 

@@ -3,16 +3,17 @@
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from metro.models.macro.macro_config import SMALL_RATE
-from metro.models.macro.macro_model import MacroModel
+from metro.models.cards import join_card
+from metro.models.macro.model import MacroModel
 from metro.models.macro.offline_cost import MacroCost
+from metro.models.macro.train_config import SMALL_RATE
 from metro.models.macro.windows import WINDOW_FRAMES
 from metro.models.weights import count_parameters
 
 
 def macro_card(
     model: MacroModel,
-    figures: Mapping[str, Any],
+    metrics: Mapping[str, Any],
     cost: MacroCost,
     *,
     remarks: Sequence[str] = (),
@@ -20,17 +21,13 @@ def macro_card(
     """Return the card of a trained macro model, in Markdown.
 
     Args:
-        model: The model; its notes hold recipe and latents.
-        figures: What `metro.models.macro.macro_train.train_macro_on_corpus` measured.
+        model: The model; its notes hold settings and latents.
+        metrics: What `metro.models.macro.train.train_macro_on_corpus` measured.
         cost: What training took.
         remarks: Further lines, such as success rates.
     """
-    lines = [f"# {model.name}", "", *_network_lines(model), ""]
-    lines += ["## Training", "", *_training_lines(model, cost), ""]
-    lines += ["## What it knows", "", *_figure_lines(figures), ""]
-    if remarks:
-        lines += ["## What it reaches", "", *(f"- {line}" for line in remarks), ""]
-    return "\n".join(lines)
+    sections = [_network_lines(model), _training_lines(model, cost)]
+    return join_card(model.name, [*sections, _metric_lines(metrics)], remarks)
 
 
 def _network_lines(model: MacroModel) -> list[str]:
@@ -45,29 +42,29 @@ def _network_lines(model: MacroModel) -> list[str]:
 
 
 def _training_lines(model: MacroModel, cost: MacroCost) -> list[str]:
-    recipe, corpus = model.notes["recipe"], model.notes["origin"].get("corpus", {})
-    rate = recipe["learning_rate"]
+    config, corpus = model.notes["recipe"], model.notes["origin"].get("corpus", {})
+    rate = config["learning_rate"]
     changed = " (published: 5e-05)" if rate == SMALL_RATE else ""
     return [
         f"- corpus: {corpus.get('name', 'arrays')}, {model.notes['num_episodes']} "
         f"episodes, {model.notes['num_frames']} frames, digest "
         f"`{corpus.get('digest', 'unknown')}`",
-        f"- windows of {WINDOW_FRAMES} frames, 5 waypoints each; {recipe['epochs']} "
-        f"epochs of {recipe['batch_size']} windows a step, AdamW {rate}{changed}, "
-        f"seed {recipe['seed']}, {recipe['threads']} CPU thread(s), float32",
+        f"- windows of {WINDOW_FRAMES} frames, 5 waypoints each; {config['epochs']} "
+        f"epochs of {config['batch_size']} windows per step, AdamW {rate}{changed}, "
+        f"seed {config['seed']}, {config['threads']} CPU thread(s), float32",
         f"- cost: {cost}",
     ]
 
 
-def _figure_lines(figures: Mapping[str, Any]) -> list[str]:
-    held_out = "held-out " + str(figures["split"])
+def _metric_lines(metrics: Mapping[str, Any]) -> list[str]:
+    held_out = "held-out " + str(metrics["split"])
     lines = [f"Mean squared errors of a latent's numbers, on {held_out}.", ""]
     lines += ["| ahead | prediction | copying |", "|---|---|---|"]
-    if "windows" in figures:
-        lines.append(_row("next waypoint", figures["windows"]))
+    if "windows" in metrics:
+        lines.append(_row("next waypoint", metrics["windows"]))
     return lines + [
         _row(f"{error['macro_steps']} macro step(s)", error)
-        for error in figures["rollout"]
+        for error in metrics["rollout"]
     ]
 
 

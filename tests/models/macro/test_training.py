@@ -16,20 +16,20 @@ from macro_makers import (
 from numpy.testing import assert_array_equal
 
 from metro.errors import ModelError
-from metro.models.macro import macro_training as training
-from metro.models.macro.macro_config import MacroTrainConfig, recipe_for
-from metro.models.macro.macro_learner import MacroLearner
-from metro.models.macro.macro_metrics import rollout_errors
-from metro.models.macro.macro_training import split_windows, train_macro
-from metro.models.macro.macro_weights import load_macro
+from metro.models.macro import training
+from metro.models.macro.metrics import rollout_errors
+from metro.models.macro.train_config import MacroTrainConfig, macro_config_for
+from metro.models.macro.training import MacroTask, train_macro
+from metro.models.macro.weights import load_macro
 from metro.models.macro.windows import (
+    WINDOW_FRAMES,
     Trajectories,
     WindowSampler,
     gather,
     sample_waypoints,
-    window_starts,
 )
-from metro.models.sequences import split_episodes
+from metro.models.sequences import sequence_starts, split_episodes, split_starts
+from metro.models.trainer import Trainer
 
 
 @pytest.fixture(scope="module")
@@ -50,8 +50,8 @@ def few_checks(monkeypatch):
     monkeypatch.setattr(training, "CHECKS", 2)
 
 
-def run(source, model, path, recipe=QUICK, **settings):
-    return train_macro(source, model, path, sizes=SIZES, recipe=recipe, **settings)
+def run(source, model, path, config=QUICK, **settings):
+    return train_macro(source, model, path, sizes=SIZES, config=config, **settings)
 
 
 def test_waypoints_follow_their_law():
@@ -85,13 +85,17 @@ def test_windows_hold_latents_and_actions_between(source):
 def test_windows_stay_in_their_episode():
     """Every start leaves 86 frames of its own episode, and none is missing."""
     lengths = np.array([87, 85, 86])
-    assert_array_equal(window_starts(lengths, np.arange(3)), [0, 1, 172])
-    assert_array_equal(window_starts(lengths, np.array([2])), [172])
+    assert_array_equal(
+        sequence_starts(lengths, np.arange(3), rows=WINDOW_FRAMES), [0, 1, 172]
+    )
+    assert_array_equal(
+        sequence_starts(lengths, np.array([2]), rows=WINDOW_FRAMES), [172]
+    )
 
 
 def test_every_epoch_visits_each_window_once(source):
     """The same step gives the same batch; an epoch is a permutation."""
-    starts = window_starts(source.lengths, np.array([0, 1]))[:16]
+    starts = np.arange(16)
     sampler = WindowSampler(source, starts, batch_size=8, seed=0)
     assert sampler.steps_per_epoch == 2
     orders = []
@@ -107,14 +111,14 @@ def test_every_epoch_visits_each_window_once(source):
 
 def test_the_published_recipe():
     """AdamW 5e-5 / 1e-3, batch 128, 15 epochs, 1 % warm-up, windows split."""
-    recipe = recipe_for("paper")
-    assert (recipe.learning_rate, recipe.weight_decay) == (5e-5, 1e-3)
-    assert (recipe.batch_size, recipe.epochs, recipe.warmup) == (128, 15, 0.01)
-    assert (recipe.split, recipe.seed) == ("windows", 3072)
-    rates = [recipe.rate_at(step, 1000) for step in range(1000)]
+    config = macro_config_for("paper")
+    assert (config.learning_rate, config.weight_decay) == (5e-5, 1e-3)
+    assert (config.batch_size, config.epochs, config.warmup) == (128, 15, 0.01)
+    assert (config.split, config.seed) == ("windows", 3072)
+    rates = [config.rate_at(step, 1000) for step in range(1000)]
     assert rates[9] == rates[10] == 5e-5
     assert rates[-1] < 1e-9
-    assert recipe_for("small", epochs=3) == MacroTrainConfig(epochs=3)
+    assert macro_config_for("small", epochs=3) == MacroTrainConfig(epochs=3)
 
 
 @pytest.mark.parametrize(
@@ -125,11 +129,11 @@ def test_the_published_recipe():
             lambda: MacroTrainConfig(split="clips"),
             "split must be one of episodes, windows, got 'clips'.",
         ),
-        (lambda: recipe_for("big"), "preset must be paper or small, got 'big'."),
+        (lambda: macro_config_for("big"), "preset must be paper or small, got 'big'."),
     ],
 )
 def test_wrong_recipes_are_told(make, message):
-    """A recipe lists what would have been valid."""
+    """A config lists what would have been valid."""
     with pytest.raises(ModelError, match=f"^{re.escape(message)}$"):
         make()
 
@@ -137,31 +141,28 @@ def test_wrong_recipes_are_told(make, message):
 @pytest.mark.parametrize("split", ["episodes", "windows"])
 def test_windows_are_held_out(source, split):
     """Training and judged windows are disjoint; by episodes they share no frame."""
-    recipe = replace(QUICK, split=split)
-    kept, judged = split_windows(source.lengths, recipe)
+    config = replace(QUICK, split=split)
+    kept, judged = split_starts(source.lengths, config, rows=WINDOW_FRAMES)
     assert not set(kept) & set(judged)
     assert len(kept) + len(judged) == 12 * 15
     if split == "episodes":
         assert not set(kept // 100) & set(judged // 100)
 
 
-def test_gradients_reach_the_macro_part_only(source, model):
+def test_gradients_reach_the_macro_part_only(source, model, tmp_path):
     """All macro tensors move; the world model and its projector stay as they were."""
     before = {
         name: tensor.clone() for name, tensor in model.network.state_dict().items()
     }
-    learner = MacroLearner(model, SIZES, recipe=QUICK, steps=4)
-    start = {
-        name: tensor.clone() for name, tensor in learner.network.state_dict().items()
-    }
+    task = MacroTask(source, model, SIZES, QUICK)
+    learner = Trainer(task, tmp_path / "m.safetensors")
+    start = {name: tensor.clone() for name, tensor in task.network.state_dict().items()}
     assert torch.equal(
         start["high_pred_proj.net.0.weight"], before["pred_proj.net.0.weight"]
     )
-    starts = window_starts(source.lengths, np.arange(12))
-    sampler = WindowSampler(source, starts, batch_size=16, seed=0)
     for step in range(4):
-        learner.advance(sampler.batch(step))
-    for name, tensor in learner.network.named_parameters():
+        learner.advance(task.sampler.batch(step))
+    for name, tensor in task.network.named_parameters():
         assert not torch.equal(tensor, start[name]), name
     for name, tensor in model.network.state_dict().items():
         assert torch.equal(tensor, before[name]), name
@@ -179,7 +180,7 @@ def test_the_same_seed_gives_the_same_file(source, model, tmp_path):
 @pytest.mark.parametrize("dropout", [0.0, 0.1])
 def test_resumed_training_gives_the_same_bytes(source, model, tmp_path, dropout):
     """Ctrl-C in the middle, then the same call: the file of an undisturbed run."""
-    settings = {"sizes": replace(SIZES, dropout=dropout), "recipe": QUICK}
+    settings = {"sizes": replace(SIZES, dropout=dropout), "config": QUICK}
     whole = train_macro(source, model, tmp_path / "whole.safetensors", **settings)
 
     def press(done, _):
@@ -205,10 +206,10 @@ def test_resumed_training_gives_the_same_bytes(source, model, tmp_path, dropout)
 def test_a_linear_system_is_learned(model, tmp_path):
     """A tiny macro model predicts far better than copying, one and two steps ahead."""
     source = make_trajectories(100)
-    recipe = MacroTrainConfig(epochs=6, batch_size=64, learning_rate=5e-3)
-    trained = run(source, model, tmp_path / "m.safetensors", recipe)
+    config = MacroTrainConfig(epochs=6, batch_size=64, learning_rate=5e-3)
+    trained = run(source, model, tmp_path / "m.safetensors", config)
     assert trained.log[-1]["prediction"] < 0.2 * trained.log[-1]["copy"]
-    _, held_out = split_episodes(100, recipe.held_out, recipe.seed)
+    _, held_out = split_episodes(100, config.held_out, config.seed)
     errors = rollout_errors(trained.model, source, held_out)
     assert [error["macro_steps"] for error in errors] == [1, 2, 3]
     for error in errors[:2]:
@@ -233,7 +234,7 @@ def test_what_does_not_fit_is_told(source, model, tmp_path):
         "corpus has 8 and 10."
     )
     with pytest.raises(ModelError, match=f"^{re.escape(message)}$"):
-        train_macro(source, model, tmp_path / "m", sizes=wide, recipe=QUICK)
+        train_macro(source, model, tmp_path / "m", sizes=wide, config=QUICK)
     message = (
         "Latents, actions and episodes must have the same rows, got 1200, 1199, 1200. "
         "Encode the same corpus."

@@ -1,6 +1,5 @@
 """Files of macro models: ours, and released ones with the frozen LeWM inside."""
 
-import json
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -11,19 +10,17 @@ from metro.assets import asset_path, macro_asset_names
 from metro.errors import ModelError
 from metro.models.frozen import FrozenModel
 from metro.models.loading import read_weights
-from metro.models.macro.macro_model import MacroModel
-from metro.models.macro.macro_networks import MacroNetwork
-from metro.models.macro.macro_sizes import PUBLISHED, MacroSizes
+from metro.models.macro.model import MacroModel
+from metro.models.macro.networks import MacroNetwork
+from metro.models.macro.sizes import PUBLISHED, MacroSizes
 from metro.models.networks import WorldModelNetwork
 from metro.models.presets import PAPER
-from metro.models.weights import fill, read_tensors
-from metro.storage.atomic import write_atomically
+from metro.models.weights import FORMAT, fill, read_tensors, write_tensors
 
-FORMAT = 1
-
-_ENTRY = "metro-macro"
-_NOT_OURS = "holds no macro model of metro. Train one: metro train-macro BENCHMARK."
+_METADATA_KEY = "metro-macro"
 """The key of the file's metadata that holds our JSON."""
+
+_NOT_OURS = "holds no macro model of metro. Train one: metro train-macro BENCHMARK."
 
 _LOW = {"low_predictor.": "predictor.", "low_pred_proj.": "pred_proj."}
 """Parts of the frozen LeWM that a released macro checkpoint renames."""
@@ -38,12 +35,6 @@ _HIGH = (
 
 def save_macro(model: MacroModel, path: str | Path) -> None:
     """Write a macro model to one ``.safetensors`` file, whole or not at all."""
-    from safetensors.torch import save
-
-    tensors = {
-        name: tensor.detach().cpu().contiguous()
-        for name, tensor in model.network.state_dict().items()
-    }
     about = {
         "format": FORMAT,
         "encoder_digest": model.encoder_digest,
@@ -51,8 +42,7 @@ def save_macro(model: MacroModel, path: str | Path) -> None:
         "sizes": model.network.sizes.to_json(),
         "notes": model.notes,
     }
-    metadata = {_ENTRY: json.dumps(about, sort_keys=True)}
-    write_atomically(path, save(tensors, metadata=metadata))
+    write_tensors(model.network, _METADATA_KEY, about, path)
 
 
 def load_macro(source: str | Path) -> MacroModel:
@@ -73,14 +63,9 @@ def load_macro(source: str | Path) -> MacroModel:
         )
     if path.suffix != ".safetensors":
         return load_released_macro(path)[1]
-    about, tensors = read_tensors(path, _ENTRY, _NOT_OURS)
-    if about.get("format") != FORMAT:
-        raise ModelError(
-            f"{path} has macro format {about.get('format')}; this metro reads "
-            f"{FORMAT}. Install the metro-wm that wrote it."
-        )
+    about, tensors = read_tensors(path, _METADATA_KEY, _NOT_OURS)
     network = MacroNetwork(MacroSizes.from_json(about["sizes"]))
-    fill_macro(network, tensors, str(path))
+    fill(network, tensors, str(path))
     return MacroModel(
         network,
         encoder_digest=about["encoder_digest"],
@@ -108,33 +93,13 @@ def load_released_macro(
     notes = {"name": path.stem, "source": str(path)}
     frozen = FrozenModel(network, family="lewm", benchmark=benchmark, notes=notes)
     macro = MacroNetwork(replace(PUBLISHED, action_size=action_size))
-    fill_macro(macro, high, str(path))
+    fill(macro, high, str(path))
     return frozen, MacroModel(
         macro,
         encoder_digest=frozen.digest,
         benchmark=benchmark,
         notes={**notes, "name": f"macro-{path.stem}"},
     )
-
-
-def fill_macro(
-    network: MacroNetwork, tensors: Mapping[str, Tensor], source: str
-) -> None:
-    """Put weights into a network: exactly its tensors, each of its size."""
-    expected = network.state_dict()
-    wrong = sorted(set(expected) ^ set(tensors))
-    if wrong:
-        raise ModelError(
-            f"{source} must hold {len(expected)} tensors of a macro model; {wrong[0]} "
-            f"and {len(wrong) - 1} others are missing or unknown."
-        )
-    for name, tensor in tensors.items():
-        if tensor.shape != expected[name].shape:
-            raise ModelError(
-                f"{source} has {name} of shape {tuple(tensor.shape)}, a macro model of "
-                f"this size has {tuple(expected[name].shape)}."
-            )
-    network.load_state_dict(dict(tensors), strict=True)
 
 
 def _low_name(name: str) -> str:

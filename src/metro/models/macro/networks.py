@@ -10,7 +10,7 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor, nn
 
-from metro.models.macro.macro_sizes import MAX_BLOCKS, MacroSizes
+from metro.models.macro.sizes import MAX_BLOCKS, MacroSizes
 from metro.models.networks import Projector
 from metro.models.predictor import Predictor
 from metro.models.presets import Sizes

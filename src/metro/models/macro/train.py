@@ -1,6 +1,5 @@
 """``metro train-macro``: from latents and a corpus to a macro model and its card."""
 
-import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -9,21 +8,18 @@ import numpy as np
 
 from metro.core.latents import Latents
 from metro.errors import ModelError
+from metro.models.cards import write_results
 from metro.models.frozen import FrozenModel
-from metro.models.macro.macro_cards import macro_card
-from metro.models.macro.macro_config import MacroTrainConfig
-from metro.models.macro.macro_data import make_trajectories
-from metro.models.macro.macro_metrics import rollout_errors, window_errors
-from metro.models.macro.macro_model import MacroModel
-from metro.models.macro.macro_sizes import macro_sizes_for
-from metro.models.macro.macro_training import (
-    MacroTraining,
-    split_windows,
-    train_macro,
-)
+from metro.models.macro.cards import macro_card
+from metro.models.macro.data import make_trajectories
+from metro.models.macro.metrics import rollout_errors, window_errors
+from metro.models.macro.model import MacroModel
 from metro.models.macro.offline_cost import MacroCost
-from metro.models.macro.windows import Trajectories
-from metro.models.sequences import split_episodes
+from metro.models.macro.sizes import macro_sizes_for
+from metro.models.macro.train_config import MacroTrainConfig
+from metro.models.macro.training import train_macro
+from metro.models.macro.windows import WINDOW_FRAMES, Trajectories
+from metro.models.sequences import split_episodes, split_starts
 from metro.types import CorpusLike, Progress
 
 
@@ -38,10 +34,10 @@ class MacroSource:
 
 @dataclass(frozen=True)
 class MacroRun:
-    """A finished run: the model, its figures and cost, and where the files are."""
+    """A finished run: the model, its metrics and cost, and where the files are."""
 
     model: MacroModel
-    figures: dict[str, Any]
+    metrics: dict[str, Any]
     cost: MacroCost
     path: Path
     card: Path
@@ -51,7 +47,7 @@ def train_macro_on_corpus(
     source: MacroSource,
     path: str | Path,
     *,
-    recipe: MacroTrainConfig,
+    config: MacroTrainConfig,
     preset: str = "small",
     metro_seconds: float | None = None,
     progress: Progress | None = None,
@@ -61,7 +57,7 @@ def train_macro_on_corpus(
     Args:
         source: Latents, recording and world model.
         path: The ``.safetensors`` file to write.
-        recipe: How to train.
+        config: How to train.
         preset: ``small`` or ``paper``: the sizes of the network.
         metro_seconds: Processor time of metro's offline stages on this corpus, to
             compare with.
@@ -71,18 +67,19 @@ def train_macro_on_corpus(
     trajectories = make_trajectories(source.latents, source.corpus, source.model)
     sizes = macro_sizes_for(preset, source.model.network.sizes)
     training = train_macro(
-        trajectories, source.model, path, sizes=sizes, recipe=recipe, progress=progress
+        trajectories, source.model, path, sizes=sizes, config=config, progress=progress
     )
-    figures = macro_figures(training.model, trajectories, recipe)
+    metrics = macro_metrics(training.model, trajectories, config)
     cost = MacroCost(
         training.steps, training.seconds, training.cpu_seconds, metro_seconds
     )
-    card = _write(training, figures, cost)
-    return MacroRun(training.model, figures, cost, path, card)
+    text = macro_card(training.model, metrics, cost)
+    card = write_results(path, metrics, cost.to_json(), text)
+    return MacroRun(training.model, metrics, cost, path, card)
 
 
-def macro_figures(
-    model: MacroModel, source: Trajectories, recipe: MacroTrainConfig
+def macro_metrics(
+    model: MacroModel, source: Trajectories, config: MacroTrainConfig
 ) -> dict[str, Any]:
     """Return the held-out errors of a model, beside those of copying.
 
@@ -90,25 +87,17 @@ def macro_figures(
     in the published split.
     """
     number = len(source.lengths)
-    _, judged = split_windows(source.lengths, recipe)
-    _, held_out = split_episodes(number, recipe.held_out, recipe.seed)
-    episodes = held_out if recipe.split == "episodes" else np.arange(number)
-    figures: dict[str, Any] = {
-        "split": recipe.split,
+    _, judged = split_starts(source.lengths, config, rows=WINDOW_FRAMES)
+    _, held_out = split_episodes(number, config.held_out, config.seed)
+    episodes = held_out if config.split == "episodes" else np.arange(number)
+    metrics: dict[str, Any] = {
+        "split": config.split,
         "rollout": rollout_errors(model, source, episodes),
     }
     if len(judged):
-        figures["windows"] = window_errors(model, source, judged)
-    if not figures["rollout"]:
+        metrics["windows"] = window_errors(model, source, judged)
+    if not metrics["rollout"]:
         raise ModelError(
             "No held-out episode has 26 frames, one macro step. Record longer episodes."
         )
-    return figures
-
-
-def _write(training: MacroTraining, figures: dict[str, Any], cost: MacroCost) -> Path:
-    report = {**figures, "cost": cost.to_json()}
-    Path(f"{training.path}.report.json").write_text(json.dumps(report, indent=1))
-    card = training.path.with_suffix(".md")
-    card.write_text(macro_card(training.model, figures, cost))
-    return card
+    return metrics

@@ -1,6 +1,5 @@
 """A macro model that is no longer trained: what the macro planners work with."""
 
-import hashlib
 from collections.abc import Mapping
 from typing import Any
 
@@ -8,9 +7,9 @@ import torch
 from torch import Tensor
 
 from metro.errors import ModelError, short
-from metro.models.frozen import FrozenModel
-from metro.models.macro.macro_networks import MacroNetwork
-from metro.models.macro.macro_sizes import NUM_WAYPOINTS
+from metro.models.frozen import FrozenModel, digest_of
+from metro.models.macro.networks import MacroNetwork
+from metro.models.macro.sizes import NUM_WAYPOINTS
 
 _CHUNK = 8192
 """Macro actions encoded at once."""
@@ -40,7 +39,7 @@ class MacroModel:
         self.action_size = network.sizes.action_size
         self.macro_size = network.sizes.macro_size
         self.notes = dict(notes or {})
-        self.digest = _digest_of(network)
+        self.digest = digest_of(network)
 
     def __repr__(self) -> str:
         return (
@@ -116,12 +115,3 @@ class MacroModel:
                 f"{short(self.encoder_digest)}, not of {model.name} "
                 f"({short(model.digest)}). Train one: metro train-macro."
             )
-
-
-def _digest_of(network: MacroNetwork) -> str:
-    """Return the sha256 of the weights, under their released names."""
-    sha = hashlib.sha256()
-    for name, tensor in sorted(network.state_dict().items()):
-        sha.update(f"{name} {tuple(tensor.shape)};".encode())
-        sha.update(tensor.detach().cpu().contiguous().numpy().tobytes())
-    return sha.hexdigest()

@@ -4,11 +4,11 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
-from metro.models.macro.macro_model import MacroModel
-from metro.models.macro.macro_sizes import CHUNK_BLOCKS, NUM_WAYPOINTS
+from metro.models.macro.model import MacroModel
+from metro.models.macro.sizes import CHUNK_BLOCKS, NUM_WAYPOINTS
 from metro.models.macro.windows import Trajectories, gather, sample_waypoints
 from metro.models.presets import ACTION_BLOCK
-from metro.models.sequences import clip_starts
+from metro.models.sequences import sequence_starts
 
 CHUNK_FRAMES = CHUNK_BLOCKS * ACTION_BLOCK
 """Frames of one macro step while planning: 25."""
@@ -66,15 +66,17 @@ def rollout_errors(
         num_starts: How many to draw, at most.
         seed: Of the starts.
     """
-    figures = []
+    metrics = []
     for steps in range(1, NUM_WAYPOINTS):
-        starts = clip_starts(source.lengths, episodes, rows=steps * CHUNK_FRAMES + 1)
+        starts = sequence_starts(
+            source.lengths, episodes, rows=steps * CHUNK_FRAMES + 1
+        )
         if len(starts) == 0:
             break
         rng = np.random.default_rng(seed)
         drawn = rng.choice(starts, min(num_starts, len(starts)), replace=False)
-        figures.append(_rollout_error(model, source, np.sort(drawn), steps))
-    return figures
+        metrics.append(_rollout_error(model, source, np.sort(drawn), steps))
+    return metrics
 
 
 def _rollout_error(

@@ -12,9 +12,9 @@ from model_makers import TINY, scramble
 from metro.benchmark import benchmark_names
 from metro.errors import ModelError
 from metro.models.key_names import to_released
-from metro.models.macro.macro_networks import MacroNetwork
-from metro.models.macro.macro_sizes import PUBLISHED, MacroSizes, macro_sizes_for
-from metro.models.macro.macro_weights import (
+from metro.models.macro.networks import MacroNetwork
+from metro.models.macro.sizes import PUBLISHED, MacroSizes, macro_sizes_for
+from metro.models.macro.weights import (
     load_macro,
     load_released_macro,
     save_macro,
@@ -80,8 +80,8 @@ def test_a_released_checkpoint_loads_strictly(tmp_path, action_size):
     [
         (
             lambda tensors: tensors.pop("macro_to_condition.bias"),
-            "must hold 122 tensors of a macro model; macro_to_condition.bias and 0 "
-            "others are missing or unknown.",
+            "lacks 1 of 122 tensors, the first is macro_to_condition.bias. It does not "
+            "fit its own configuration.",
         ),
         (
             lambda tensors: tensors.pop("low_pred_proj.net.0.bias"),
@@ -90,7 +90,7 @@ def test_a_released_checkpoint_loads_strictly(tmp_path, action_size):
         ),
         (
             lambda tensors: tensors.update({"macro_to_condition.bias": torch.ones(3)}),
-            "has macro_to_condition.bias of shape (3,), a macro model of this size has "
+            "has macro_to_condition.bias of shape (3,), its configuration asks for "
             "(192,).",
         ),
         (
@@ -191,7 +191,7 @@ def test_files_that_are_none_are_told(tmp_path):
         load_macro(path)
     about = {"metro-macro": json.dumps({"format": 9})}
     path.write_bytes(save({"x": torch.ones(1)}, metadata=about))
-    with pytest.raises(ModelError, match="has macro format 9; this metro reads 1"):
+    with pytest.raises(ModelError, match="has model format 9; this metro reads 1"):
         load_macro(path)
 
 
