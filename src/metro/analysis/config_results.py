@@ -11,10 +11,9 @@ from numpy.typing import NDArray
 from metro.analysis.episode_results import PHASES, PLANNING, EpisodeResult, Task
 from metro.analysis.statistics import non_dominated, success_curve
 from metro.errors import BenchmarkError
+from metro.models.presets import ACTION_BLOCK
 from metro.planners.methods.registry import method_names
 
-ACTION_BLOCK = 5
-"""a, frames of an action block, in every benchmark of the paper."""
 PAPER_BUDGETS = (30, 50, 60, 90, 100, 120, 130, 150, 180, 200, 300)
 """Budgets T of the paper's fronts."""
 WITHOUT_PLANS = method_names(has_plans=False)

@@ -1,4 +1,7 @@
-"""World models that come with metro: one ``.safetensors`` and one card each."""
+"""World models that come with metro: one ``.safetensors`` and one card each.
+
+Macro models have a ``.report.json`` too: what their training took, for studies.
+"""
 
 from pathlib import Path
 

@@ -2,7 +2,6 @@
 
 import json
 import os
-import re
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -45,10 +44,6 @@ _READING = (
     "make minutes longer, but hardly processor time. The ratio is of processor time; "
     "the paper's is of GPU time. The load is the machine's average over a minute, "
     "before and after metro's stages."
-)
-_CARD = re.compile(
-    r"^- cost: (\d+) steps, ([\d.]+) minutes(?: \(([\d.]+) of processor time\))?",
-    re.MULTILINE,
 )
 
 
@@ -146,7 +141,7 @@ def _describe(subject: _Subject, config: OfflineCostConfig) -> dict[str, Any]:
 def training_cost(source: str, model: "FrozenModel") -> dict[str, Any]:
     """Return what a macro model's training took: steps, minutes on clock and CPU.
 
-    Read from the report beside its file, else from its card. Decision: D28.
+    Read from the report beside its file. Decision: D28.
 
     Raises:
         ModelError: If the macro model is of another encoder, or nothing is recorded.
@@ -158,28 +153,15 @@ def training_cost(source: str, model: "FrozenModel") -> dict[str, Any]:
     macro.require_encoder(model)
     path = asset_path(source) if source in macro_asset_names() else Path(source)
     named = {"name": macro.name, "digest": macro.digest}
-    report, card = Path(f"{path}.report.json"), path.with_suffix(".md")
-    if report.is_file():
-        cost = json.loads(report.read_text()).get("cost", {})
-        if {"steps", "minutes"} <= cost.keys():
-            kept = {
-                name: cost.get(name) for name in ("steps", "minutes", "cpu_minutes")
-            }
-            return {**named, **kept, "source": report.name}
-    found = _CARD.search(card.read_text()) if card.is_file() else None
-    if found is None:
+    report = Path(f"{path}.report.json")
+    cost = json.loads(report.read_text()).get("cost", {}) if report.is_file() else {}
+    if not {"steps", "minutes"} <= cost.keys():
         raise ModelError(
-            f"Neither {report.name} nor {card.name} beside {path} says what training "
-            f"took. Train it with metro train-macro, or leave --macro out."
+            f"{report.name} beside {path} does not say what training took. Train the "
+            f"model with metro train-macro, or leave --macro out."
         )
-    steps, minutes, cpu_minutes = found.groups()
-    return {
-        **named,
-        "steps": int(steps),
-        "minutes": float(minutes),
-        "cpu_minutes": None if cpu_minutes is None else float(cpu_minutes),
-        "source": card.name,
-    }
+    kept = {name: cost.get(name) for name in ("steps", "minutes", "cpu_minutes")}
+    return {**named, **kept, "source": report.name}
 
 
 def _measure(subject: _Subject, row: dict[str, Any]) -> dict[str, Any]:
