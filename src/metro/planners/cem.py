@@ -5,9 +5,9 @@ same seed. Several environments are solved together, each from a stream of its o
 that a plan does not depend on what else is solved beside it.
 """
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 import torch
@@ -53,6 +53,77 @@ def make_stream(seed: int) -> torch.Generator:
     return torch.Generator().manual_seed(seed)
 
 
+class SearchBudget(Protocol):
+    """How many iterations a cross-entropy search has, and how many elites."""
+
+    @property
+    def iterations(self) -> int:
+        """Number of iterations."""
+        ...
+
+    @property
+    def num_elites(self) -> int:
+        """Best candidates that the next iteration is drawn around."""
+        ...
+
+
+class Iteration(NamedTuple):
+    """One iteration of a cross-entropy search.
+
+    Attributes:
+        mean: ``[..., h, W]`` mean of the elites.
+        candidates: ``[..., S, h, W]`` what was drawn.
+        costs: ``[..., S]`` cost of each.
+        best: ``[..., E]`` numbers of the elites, the cheapest first.
+    """
+
+    mean: Tensor
+    candidates: Tensor
+    costs: Tensor
+    best: Tensor
+
+
+def fit_normal(elites: Tensor) -> tuple[Tensor, Tensor]:
+    """Return mean and standard deviation ``[..., h, W]`` of ``[..., E, h, W]``."""
+    return elites.mean(dim=-3), elites.std(dim=-3)
+
+
+def cross_entropy(
+    mean: Tensor,
+    spread: Tensor,
+    budget: SearchBudget,
+    *,
+    draw: Callable[[Tensor, Tensor], Tensor],
+    cost: Callable[[Tensor], Tensor],
+    fit: Callable[[Tensor], tuple[Tensor, Tensor]] = fit_normal,
+) -> Iterator[Iteration]:
+    """Yield every iteration of a cross-entropy search; all our CEMs are this loop.
+
+    Draw candidates, keep the cheapest, fit the next distribution to them. Letters: S
+    candidates, E elites, h steps, W numbers per step; ``...`` is a batch or nothing.
+
+    Args:
+        mean: ``[..., h, W]`` where the first candidates are drawn.
+        spread: ``[..., h, W]`` their standard deviation.
+        budget: Iterations and elites.
+        draw: Returns candidates ``[..., S, h, W]`` for a mean and a spread.
+        cost: Returns costs ``[..., S]`` of candidates.
+        fit: Returns the next mean and spread from elites ``[..., E, h, W]``.
+    """
+    for _ in range(budget.iterations):
+        candidates = draw(mean, spread)
+        costs = cost(candidates)
+        best = costs.topk(budget.num_elites, dim=-1, largest=False).indices
+        mean, spread = fit(_pick(candidates, best))
+        yield Iteration(mean, candidates, costs, best)
+
+
+def _pick(candidates: Tensor, best: Tensor) -> Tensor:
+    if best.ndim == 1:
+        return candidates[best]
+    return candidates[torch.arange(len(best))[:, None], best]
+
+
 class CEM:
     """Finds action blocks whose predicted last latent is nearest to a target.
 
@@ -78,7 +149,7 @@ class CEM:
         Args:
             observed: ``[B, D]`` present latents.
             target: ``[B, D]`` latents to reach.
-            streams: B sources of random numbers; each goes on where it was.
+            streams: B sources of random numbers; each continues where it was.
             around: ``[B, h, action_block * A]`` the first means; 0 if not given.
         """
         chosen = self.settings
@@ -89,14 +160,14 @@ class CEM:
             mean = mean + _tensor(around)
         spread = torch.full_like(mean, chosen.spread)
         with torch.inference_mode():
-            for _ in range(chosen.iterations):
-                candidates = self._draw(mean, spread, streams)
-                cost = self._cost(start, end, candidates)
-                best = cost.topk(chosen.num_elites, dim=1, largest=False).indices
-                rows = torch.arange(len(start))[:, None]
-                elites = candidates[rows, best]
-                mean, spread = elites.mean(dim=1), elites.std(dim=1)
-        return mean.numpy()
+            *_, last = cross_entropy(
+                mean,
+                spread,
+                chosen,
+                draw=lambda mean, spread: self._draw(mean, spread, streams),
+                cost=lambda candidates: self._cost(start, end, candidates),
+            )
+        return last.mean.numpy()
 
     def _draw(
         self, mean: Tensor, spread: Tensor, streams: Sequence[torch.Generator]

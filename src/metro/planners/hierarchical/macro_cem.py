@@ -14,6 +14,7 @@ from torch import Tensor
 
 from metro.errors import ModelError
 from metro.models.macro.model import MacroModel
+from metro.planners.cem import cross_entropy
 from metro.planners.hierarchical.bank import Bank
 from metro.planners.hierarchical.budgets import RESIDUAL, RESIDUAL_FLOOR, MacroSearch
 
@@ -77,7 +78,7 @@ class LatentCEM:
         Args:
             observed: ``[D]`` present latent.
             goal: ``[D]`` latent to reach.
-            stream: Random numbers; goes on where it was.
+            stream: Random numbers; continues where it was.
             around: ``[n, E]`` the first means, n <= h; further ones are 0.
         """
         search = self._search
@@ -87,14 +88,15 @@ class LatentCEM:
             mean[: len(around)] = around
         spread = torch.full_like(mean, search.spread)
         costs: list[float] = []
-        for _ in range(search.iterations):
-            candidates = self._draw(mean, spread, stream)
-            cost = ends.cost(candidates)
-            best = cost.topk(search.num_elites, largest=False).indices
-            elites = candidates[best]
-            mean, spread = elites.mean(dim=0), elites.std(dim=0)
-            costs.append(min([float(cost[best[0]]), *costs[-1:]]))
-        return ends.plan(mean, costs)
+        for found in cross_entropy(
+            mean,
+            spread,
+            search,
+            draw=lambda mean, spread: self._draw(mean, spread, stream),
+            cost=ends.cost,
+        ):
+            costs.append(min([float(found.costs[found.best[0]]), *costs[-1:]]))
+        return ends.plan(found.mean, costs)
 
     def _draw(self, mean: Tensor, spread: Tensor, stream: torch.Generator) -> Tensor:
         """Return candidates ``[S, h, E]``; the first is the mean itself."""
@@ -109,7 +111,7 @@ class LatentCEM:
 class BankCEM:
     """Cross-entropy search for a residual on recorded sequences; the best found wins.
 
-    Every iteration draws sequences anew and adds Gaussian residuals, to all but one
+    Every iteration draws new sequences and adds Gaussian residuals, to all but one
     candidate; the residual is fitted to those of the elites.
 
     Args:
@@ -151,26 +153,41 @@ class BankCEM:
         ends = _Ends(self._macro, observed, goal)
         mean = torch.zeros(self._bank.sequences.shape[1:])
         spread = torch.full_like(mean, self._residual * search.spread)
-        found, least, costs = mean, float("inf"), []
-        for _ in range(search.iterations):
+        base = mean  # the sequences that the present residuals are added to
+
+        def draw(mean: Tensor, spread: Tensor) -> Tensor:
+            nonlocal base
             base = self._draw(stream)
             residuals = torch.randn(base.shape, generator=stream) * spread + mean
             residuals[0] = 0
-            cost = ends.cost(base + residuals)
-            best = cost.topk(search.num_elites, largest=False).indices
-            elites = residuals[best]
-            mean = elites.mean(dim=0)
-            spread = elites.std(dim=0, correction=0).clamp_min(self._floor)
-            if float(cost[best[0]]) < least:
-                found, least = (base + residuals)[best[0]], float(cost[best[0]])
+            return residuals
+
+        plan, least, costs = mean, float("inf"), []
+        for found in cross_entropy(
+            mean,
+            spread,
+            search,
+            draw=draw,
+            cost=lambda residuals: ends.cost(base + residuals),
+            fit=self._fit,
+        ):
+            best = found.best[0]
+            if float(found.costs[best]) < least:
+                plan = (base + found.candidates)[best]
+                least = float(found.costs[best])
             costs.append(least)
-        return ends.plan(found, costs)
+        return ends.plan(plan, costs)
 
     def _draw(self, stream: torch.Generator) -> Tensor:
         """Return whole sequences ``[S, h, E]``, with replacement."""
         sequences = self._bank.sequences
         number = self._search.num_samples
         return sequences[torch.randint(len(sequences), (number,), generator=stream)]
+
+    def _fit(self, elites: Tensor) -> tuple[Tensor, Tensor]:
+        """Return mean and spread of residuals; as the authors', never below a floor."""
+        spread = elites.std(dim=0, correction=0).clamp_min(self._floor)
+        return elites.mean(dim=0), spread
 
 
 class _Ends:
