@@ -21,18 +21,18 @@ from study_tables import research
 from metro.analysis.comparison import FLAT_BEST, METRO, MethodResult, paper_of
 from metro.analysis.config_results import ConfigResult
 from metro.analysis.episode_results import load_records
-from metro.analysis.grouping import make_cells
-from metro.analysis.paper import load_paper_cells
+from metro.analysis.grouping import group_rows
+from metro.analysis.paper import load_paper_results
 from metro.report.document import Table
 from metro.report.tables import arrival_of
 
 
 def when_solved() -> Table:
     """Return metro's success within d, 2 d and 4 d, and how soon it arrives."""
-    paper, rows = load_paper_cells(), []
+    paper, rows = load_paper_results(), []
     keys = [(name, "lewm", FAR) for name in (*MAIN, *OTHERS)]
     for key in keys:
-        cell = at_budget(key, METRO).cell
+        cell = at_budget(key, METRO).config
         longest = [k * FAR for k in (1, 2, 4) if k * FAR <= cell.step_budget]
         shares = [share(MethodResult(METRO, cell, t), interval=False) for t in longest]
         ratios = []
@@ -61,10 +61,10 @@ def starts() -> Table:
         counts = []
         for label in (METRO, FLAT_BEST, "oracle"):
             line = at_budget(key, label)
-            solved = line.cell.solved(line.step_budget)
+            solved = line.config.solved(line.step_budget)
             for tag in ("on_table", "in_air"):
-                tagged = np.array([tag in row.tags for row in line.cell.outcomes])
-                kept = solved[tagged & ~line.cell.is_presolved]
+                tagged = np.array([tag in row.tags for row in line.config.runs])
+                kept = solved[tagged & ~line.config.is_trivial]
                 counts.append(f"{kept.sum()} of {len(kept)}")
         rows.append((key[0], str(key[2]), *counts))
     header = ("recordings", "d", "metro, table", "metro, air", "flat, table",
@@ -81,7 +81,7 @@ def options() -> Table:
     """Return the hierarchical planners with options beyond their authors' way."""
     key, rows = ("tworoom", "lewm", 25), []
     for plain in ("hi-lewm", "hi-lewm-c"):
-        ours = {c.method: c for c in tasks()[key] if c.method.startswith(plain + " (")}
+        ours = [c.method for c in tasks()[key] if c.key.name == plain and c.key.option]
         base = at_budget(key, plain)
         for label in ours:
             line = at_budget(key, label)
@@ -154,10 +154,10 @@ def tuning() -> Table:
         cells = _tuning_cells(f"{name}-d75")
         ranked = sorted(cells, key=lambda cell: (-cell.success(150), cell.name))
         solved = [
-            f"{_short(cell)}: {round(cell.success(150) * len(cell.outcomes))}"
+            f"{_short(cell)}: {round(cell.success(150) * len(cell.runs))}"
             for cell in ranked
         ]
-        found |= {row.commit for cell in cells for row in cell.outcomes}
+        found |= {row.commit for cell in cells for row in cell.runs}
         lines.append((name, "; ".join(solved)))
     caption = (
         "Solved of 16 queries, d = 75, T = 150, seed 7; α = 0.25 unless given; queries "
@@ -172,11 +172,11 @@ def tried() -> Table:
     found = set()
     for name in ("cube-planned-tried", "cube-heads"):
         for cell in _tuning_cells(f"{name}-d75"):
-            option = cell.method.partition(" (")[2].rstrip(")")
+            option = cell.key.choices
             key = (Path(cell.task.corpus).stem, cell.task.digests[0][:6], option)
             line = MethodResult(cell.method, cell, 2 * FAR)
-            lines.setdefault(key, {})[cell.method.partition(" (")[0]] = share(line)
-            found |= {row.commit for row in cell.outcomes}
+            lines.setdefault(key, {})[cell.key.name] = share(line)
+            found |= {row.commit for row in cell.runs}
     methods = (METRO, "flat", "oracle")
     rows = tuple(
         (key[0], f"{key[1]} {key[2]}".strip(), *(some.get(m, NONE) for m in methods))
@@ -191,10 +191,9 @@ def tried() -> Table:
 
 def _tuning_cells(name: str) -> list[ConfigResult]:
     (file,) = (RESULTS / "tuning").glob(f"{name}.jsonl*")
-    return make_cells(load_records([file]))
+    return group_rows(load_records([file]))
 
 
 def _short(cell: ConfigResult) -> str:
-    option = cell.method.partition(" (")[2].rstrip(")")
-    extra = f", {option}" if option else ""
+    extra = f", {cell.key.choices}" if cell.key.choices else ""
     return f"({cell.plan_blocks}, {cell.waypoint_budget}{extra})"

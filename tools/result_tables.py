@@ -11,14 +11,14 @@ from metro.analysis.comparison import (
     MethodResult,
     by_task,
     difference,
-    lines_of,
+    method_results,
     methods_of,
     paper_of,
 )
 from metro.analysis.config_results import ConfigResult
 from metro.analysis.episode_results import load_records
-from metro.analysis.grouping import make_cells
-from metro.analysis.paper import load_paper_cells
+from metro.analysis.grouping import group_rows
+from metro.analysis.paper import load_paper_results
 from metro.report.document import Table
 
 ROOT = Path(__file__).parents[1]
@@ -39,7 +39,7 @@ Key = tuple[str, str, int]
 @cache
 def tasks() -> dict[Key, list[ConfigResult]]:
     """Return the results of every (recordings, model family, distance)."""
-    found = by_task(make_cells(load_records([RESULTS])))
+    found = by_task(group_rows(load_records([RESULTS])))
     return {
         (Path(task.corpus).stem, task.family, task.goal_distance): cells
         for task, cells in found.items()
@@ -48,7 +48,7 @@ def tasks() -> dict[Key, list[ConfigResult]]:
 
 def at_budget(key: Key, label: str, budget: int | None = None) -> MethodResult | None:
     """Return a method's best result within T, or within 2 d."""
-    lines = lines_of(label, methods_of(tasks()[key]).get(label, []))
+    lines = method_results(label, methods_of(tasks()[key]).get(label, []))
     wanted = budget or 2 * key[2]
     found = [line for line in lines if line.step_budget == wanted]
     return found[0] if found else None
@@ -70,7 +70,7 @@ def source(keys: Iterable[Key], what: str, methods: Sequence[str]) -> str:
         row
         for key in keys
         for cell in tasks()[key]
-        for row in cell.outcomes
+        for row in cell.runs
         if cell.method in methods
     ]
     names = dict.fromkeys(Path(row.task.corpus).stem for row in rows)
@@ -92,7 +92,7 @@ def commits(found: Iterable[str]) -> str:
 
 def success(recordings: Sequence[str], family: str = "lewm") -> Table:
     """Return metro beside flat, the oracle and no re-entry, within T = 2 d."""
-    paper = load_paper_cells()
+    paper = load_paper_results()
     keys = [key for name in recordings for d in DISTANCES
             if (key := (name, family, d)) in tasks()]  # fmt: skip
     rows = []
@@ -105,7 +105,7 @@ def success(recordings: Sequence[str], family: str = "lewm") -> Table:
                 key[0],
                 str(key[2]),
                 share(metro),
-                share(flat) + (f", h = {flat.cell.plan_blocks}" if flat else ""),
+                share(flat) + (f", h = {flat.config.plan_blocks}" if flat else ""),
                 gain(pair),
                 share(at_budget(key, "committed"), interval=False),
                 share(at_budget(key, "oracle"), interval=False),
@@ -132,7 +132,7 @@ def gain(pair: Difference | None) -> str:
 
 def readme() -> Table:
     """Return one row per world at d = 75."""
-    paper = load_paper_cells()
+    paper = load_paper_results()
     keys = [(name, "lewm", FAR) for name in MAIN]
     rows = []
     for key in keys:
@@ -143,7 +143,7 @@ def readme() -> Table:
             (
                 f"{WORLDS[task.benchmark]} ({key[0]}, {task.episodes:,} episodes)",
                 f"**{100 * at_budget(key, METRO).success:.0f} %**",
-                f"{100 * flat.success:.0f} % (h = {flat.cell.plan_blocks})",
+                f"{100 * flat.success:.0f} % (h = {flat.config.plan_blocks})",
                 f"{100 * at_budget(key, 'oracle').success:.0f} %",
                 f"{told[0].mean:.0f} % (T = {told[0].step_budget})",
             )
@@ -179,13 +179,13 @@ def hierarchical() -> Table:
     names = ("hi-lewm", "hi-lewm-c", "hi-lewm-c-staged")
     keys = [(name, "lewm", d) for d in (50, FAR)
             for name in ("tworoom", "reacher", "cube", "pusht")]  # fmt: skip
-    paper, rows = load_paper_cells(), []
+    paper, rows = load_paper_results(), []
     for key in keys:
         lines = [line for name in names if (line := at_budget(key, name))]
         asked = {run for line in lines for run in runs(line)}
         metro = runs(at_budget(key, METRO))
         same = [metro[run] for run in asked if run in metro]
-        spent = [line.cell.planning_seconds(line.step_budget) for line in lines]
+        spent = [line.config.planning_seconds(line.step_budget) for line in lines]
         task = tasks()[key][0].task
         told = paper_of(task, names[1], 2 * key[2], paper)[:1]
         ours = at_budget(key, METRO)
@@ -196,7 +196,7 @@ def hierarchical() -> Table:
                 *(f"{sum(runs(x).values())} of {x.num_runs}" for x in lines),
                 f"{sum(same)} of {len(same)}",
                 f"{min(spent):.0f} to {max(spent):.0f}",
-                f"{ours.cell.planning_seconds(ours.step_budget):.1f}",
+                f"{ours.config.planning_seconds(ours.step_budget):.1f}",
                 *([f"{c.mean:.0f} %" for c in told] or [NONE]),
             )
         )
@@ -211,8 +211,8 @@ def hierarchical() -> Table:
 
 def runs(line: MethodResult) -> dict[tuple[object, int], bool]:
     """Return whether each (query, seed) was solved within T."""
-    solved = line.cell.solved(line.step_budget)
-    pairs = zip(line.cell.outcomes, solved, strict=True)
+    solved = line.config.solved(line.step_budget)
+    pairs = zip(line.config.runs, solved, strict=True)
     return {(row.query, row.seed): bool(done) for row, done in pairs}
 
 

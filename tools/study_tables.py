@@ -9,7 +9,7 @@ from result_tables import NONE, RESULTS, ROOT, commits, share
 from metro.analysis.comparison import MethodResult, difference
 from metro.analysis.config_results import ConfigResult
 from metro.analysis.episode_results import load_records
-from metro.analysis.grouping import make_cells
+from metro.analysis.grouping import group_rows
 from metro.report.document import Table
 from metro.studies.residual.section import ResidualResult, summarise_residuals
 
@@ -85,7 +85,7 @@ def micro_planner() -> Table:
     rows = study_rows("micro-planner")
     cells: dict[tuple[str, str, str], ConfigResult] = {}
     for role in ("base", "fine-tuned"):
-        for cell in make_cells([row for row in rows if row["role"] == role]):
+        for cell in group_rows([row for row in rows if row["role"] == role]):
             cells[cell.task.benchmark, cell.method, role] = cell
     lines = []
     for benchmark in BENCHMARKS:
@@ -126,7 +126,7 @@ def corpus_size() -> Table:
             if some is None:
                 shown.append(NONE)
                 continue
-            (cell,) = make_cells(some)
+            (cell,) = group_rows(some)
             line = MethodResult("metro", cell, cell.step_budget)
             shown.append(f"{share(line)} ({some[0]['episodes_used']:,} episodes)")
         lines.append((name, *shown))

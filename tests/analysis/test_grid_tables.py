@@ -3,23 +3,19 @@
 import re
 
 import pytest
+from row_makers import row
 
-from metro.analysis.grid_tables import best_cells, grid, parse_numbers
+from metro.analysis.grid_tables import grid, grid_table, parse_numbers
 from metro.errors import BenchmarkError
 from metro.evaluation.records import Setting
 
 
-def make_row(blocks, waypoints, frames, *, seconds=1.0, budget=100):
-    """Return the part of a row that a sweep looks at."""
-    return {
-        "setting": {
-            "plan_blocks": blocks,
-            "waypoint_budget": waypoints,
-            "step_budget": budget,
-        },
-        "frames_to_success": frames,
-        "seconds": {"plan": seconds, "step": 50.0},
-    }
+def make_row(blocks, waypoints, frames, *, seconds=1.0, budget=100, query=0):
+    """Return a row of a sweep; only planning takes ``seconds``."""
+    method = "flat" if waypoints is None else "metro"
+    setting = {"plan_blocks": blocks, "waypoint_budget": waypoints}
+    phases = {"plan": seconds, "step": 50.0}
+    return row(query, 7, frames, method, **setting, step_budget=budget, seconds=phases)
 
 
 def test_methods_without_a_graph_have_no_waypoint_budget():
@@ -27,7 +23,7 @@ def test_methods_without_a_graph_have_no_waypoint_budget():
     settings = grid("1,5", None, step_budget=50, planner_seeds=[7], method="flat")
     assert settings == [Setting("flat", h, None, 50, 7) for h in (1, 5)]
     rows = [make_row(1, None, 10), make_row(5, None, None)]
-    assert [cell.to_text()[1:3] for cell in best_cells(rows, 100)] == [
+    assert [cell.to_text()[1:3] for cell in grid_table(rows, 100)] == [
         ["1", "-"],
         ["5", "-"],
     ]
@@ -59,8 +55,9 @@ def test_bad_lists(text):
 
 def test_smaller_budgets_are_read_off():
     """Success within T is a count of frames to success; planning time shrinks too."""
-    rows = [make_row(1, 8, frames) for frames in (10, 30, None, 60)]
-    found = {c.step_budget: c for c in best_cells(rows, goal_distance=25)}
+    ends = (10, 30, None, 60)
+    rows = [make_row(1, 8, frames, query=q) for q, frames in enumerate(ends)]
+    found = {c.step_budget: c for c in grid_table(rows, goal_distance=25)}
     assert {budget: c.success for budget, c in found.items()} == {
         25: 0.25,
         30: 0.5,
@@ -78,7 +75,7 @@ def test_what_others_beat_is_not_best():
         make_row(2, 9, 20, seconds=2.0),
         make_row(3, 9, None, seconds=0.5, budget=25),
     ]
-    best = {(c.plan_blocks, c.step_budget) for c in best_cells(rows, 25) if c.is_best}
+    best = {(c.plan_blocks, c.step_budget) for c in grid_table(rows, 25) if c.is_best}
     assert (1, 25) in best
     assert all(blocks != 2 for blocks, _ in best)
     assert (3, 25) in best
@@ -86,17 +83,16 @@ def test_what_others_beat_is_not_best():
 
 def test_the_budget_that_was_asked_for_is_told():
     """Also where it is no multiple of d; the search is paid whole at every T."""
-    row = make_row(1, 8, None, budget=5)
-    (cell,) = best_cells([row], 25)
+    (cell,) = grid_table([make_row(1, 8, None, budget=5)], 25)
     assert cell.step_budget == 5
-    row = make_row(1, 8, None, budget=130)
-    row["seconds"] |= {"search": 3.0}
-    cells = {cell.step_budget: cell.seconds for cell in best_cells([row], 75)}
+    long = make_row(1, 8, None, budget=130)
+    long["seconds"] |= {"search": 3.0}
+    cells = {cell.step_budget: cell.seconds for cell in grid_table([long], 75)}
     assert set(cells) == {75, 90, 130}
     assert cells[75] == pytest.approx(3 + (cells[130] - 3) * 75 / 130)
 
 
 def test_budgets_that_were_not_run_are_left_out():
     """Nothing is said about T beyond what was planned."""
-    cells = best_cells([make_row(1, 8, None, budget=50)], 25)
+    cells = grid_table([make_row(1, 8, None, budget=50)], 25)
     assert {cell.step_budget for cell in cells} == {25, 30, 50}

@@ -12,7 +12,7 @@ from bench_makers import FatalSource
 from typer.testing import CliRunner
 
 from metro import PricingCurve, build_graph, find_neighbours, pool, save
-from metro.analysis.grouping import make_cells
+from metro.analysis.grouping import group_rows
 from metro.benchmark import load_benchmark
 from metro.cli import app
 from metro.data.collect.record import record
@@ -274,13 +274,13 @@ def test_a_query_that_kills_its_process_is_a_row(source, query_file, tmp_path):
     victims = [query.episode == fatal.victim for query in asked]
     assert [row["error"] for row in rows] == [pool.DIED if v else None for v in victims]
     assert 0 < sum(victims) < len(rows) == 4
-    (cell,) = make_cells(read_records(path))
-    assert sum(row.error is not None for row in cell.outcomes) == sum(victims)
+    (cell,) = group_rows(read_records(path))
+    assert sum(row.error is not None for row in cell.runs) == sum(victims)
     again = evaluate(source, [FLAT], asked, path, batch=4)
     assert all(row["error"] is None for row in again)
     assert len(read_records(path)) == 4 + sum(victims)
-    (cell,) = make_cells(read_records(path))
-    assert all(row.error is None for row in cell.outcomes)
+    (cell,) = group_rows(read_records(path))
+    assert all(row.error is None for row in cell.runs)
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,6 @@ from metro.report.build import write_report
 from metro.report.document import Picture, Table, Text
 from metro.report.inputs import ReportInputs, gather
 from metro.report.study import Section, Study
-from metro.studies import registry
 from metro.studies.registry import STUDIES
 
 RESULTS = Path(__file__).parents[2] / "results"
@@ -40,10 +39,8 @@ def report(tmp_path_factory):
     ours = gather([RESULTS])
     far = [r for r in ours.rows if r["query"]["goal"] - r["query"]["start"] == 75]
     plot = next(p.content for p in ours.pictures if p.name.endswith(".png"))
-    told = ReportInputs(far, {"one": [{}]}, ours.pictures, ours.preface)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(registry, "STUDIES", studies(plot))
-        return write_report(told, tmp_path_factory.mktemp("report"), STUDIES)[1]
+    inputs = ReportInputs(far, {"one": [{}]}, ours.pictures, ours.preface)
+    return write_report(inputs, tmp_path_factory.mktemp("report"), studies(plot))[1]
 
 
 @pytest.fixture(scope="module")
@@ -150,7 +147,7 @@ def test_words_stand_out(browser, dark):
     browser.look(1280, dark=dark)
     found = browser.evaluate(
         "[getComputedStyle(document.body).backgroundColor,"
-        "...['p', '.source', 'nav a', '.card dd'].map("
+        "...['p', '.source', 'nav a'].map("
         "s => getComputedStyle(document.querySelector(s)).color)]"
     )
     paper, *inks = (_luminance(colour) for colour in found)

@@ -1,4 +1,4 @@
-"""Methods side by side on one task: which cell speaks for each, and who wins pairs."""
+"""Methods side by side on one task: the best configuration of each, and pairs."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -8,10 +8,10 @@ import numpy as np
 from metro.analysis.config_results import (
     ACTION_BLOCK,
     ConfigResult,
-    best_cell,
+    best_config,
     first_best_budget,
 )
-from metro.analysis.episode_results import Task
+from metro.analysis.episode_results import MethodKey, Task
 from metro.analysis.paper import PaperResult
 from metro.analysis.statistics import (
     Interval,
@@ -21,19 +21,12 @@ from metro.analysis.statistics import (
     mean_and_std,
     wilson,
 )
-from metro.planners.methods import metro
-from metro.planners.methods.flat import FLAT
-from metro.planners.methods.registry import methods
+from metro.planners.methods import flat, metro
+from metro.planners.methods.registry import method_names
 
-METRO = metro.METRO.name
-FLAT_PAPER, FLAT_BEST = f"{FLAT.name} (paper)", f"{FLAT.name} (best h)"
+METRO, FLAT = metro.METRO.name, flat.FLAT.name
+FLAT_PAPER, FLAT_BEST = f"{FLAT} (paper)", f"{FLAT} (best h)"
 METRO_BEST = f"{METRO} (best T)"
-ORDER = tuple(
-    label
-    for method in methods()
-    for label in (method.name, *(f"{method.name} ({one})" for one in method.options))
-)
-"""Methods, in the order that they are told."""
 
 
 @dataclass(frozen=True)
@@ -42,40 +35,40 @@ class MethodResult:
 
     Attributes:
         label: The method, perhaps with how its h was chosen.
-        cell: The runs that speak for it.
+        config: The configuration that represents it.
         step_budget: T.
     """
 
     label: str
-    cell: ConfigResult
+    config: ConfigResult
     step_budget: int
 
     @property
     def num_runs(self) -> int:
         """Queries x seeds."""
-        return len(self.cell.outcomes)
+        return len(self.config.runs)
 
     @property
     def success(self) -> float:
         """Share of runs that succeed within T."""
-        return self.cell.success(self.step_budget)
+        return self.config.success(self.step_budget)
 
     @property
     def interval(self) -> Interval:
         """Wilson's 95 % interval of the success."""
-        return wilson(int(self.cell.solved(self.step_budget).sum()), self.num_runs)
+        return wilson(int(self.config.solved(self.step_budget).sum()), self.num_runs)
 
     @property
     def over_seeds(self) -> tuple[float, float | None]:
         """Mean and deviation over planner seeds."""
-        return mean_and_std(self.cell.solved(self.step_budget), self.cell.seeds)
+        return mean_and_std(self.config.solved(self.step_budget), self.config.seeds)
 
     @property
-    def without_presolved(self) -> float | None:
-        """Success of starts that did not meet the goal; None: all did."""
-        open_ = ~self.cell.is_presolved
-        solved = self.cell.solved(self.step_budget)
-        return float(solved[open_].mean()) if open_.any() else None
+    def success_nontrivial(self) -> float | None:
+        """Success on non-trivial starts; None: every start already meets the goal."""
+        counted = ~self.config.is_trivial
+        solved = self.config.solved(self.step_budget)
+        return float(solved[counted].mean()) if counted.any() else None
 
 
 @dataclass(frozen=True)
@@ -105,29 +98,35 @@ class Difference:
     p_value: float
 
 
-def by_task(cells: Iterable[ConfigResult]) -> dict[Task, list[ConfigResult]]:
-    """Return the cells of every task, tasks in order."""
+def by_task(configs: Iterable[ConfigResult]) -> dict[Task, list[ConfigResult]]:
+    """Return the results of every task, tasks in order."""
     tasks: dict[Task, list[ConfigResult]] = {}
-    for cell in cells:
-        tasks.setdefault(cell.task, []).append(cell)
+    for config in configs:
+        tasks.setdefault(config.task, []).append(config)
     return dict(sorted(tasks.items()))
 
 
-def methods_of(cells: Sequence[ConfigResult]) -> dict[str, list[ConfigResult]]:
-    """Return the cells each label may choose from, labels in order.
+def methods_of(configs: Sequence[ConfigResult]) -> dict[str, list[ConfigResult]]:
+    """Return the configurations that each label may choose from, labels in order.
 
-    Metro and flat are always there, if only to be told that they were not run. Flat is
-    told twice: with h = d / 5 as in the paper, and with the best fixed h.
+    Metro and flat are always there, so that a table can say that they were not run.
+    Flat has two labels: with h = d / 5 as in the paper, and with the best fixed h.
     """
     found: dict[str, list[ConfigResult]] = {METRO: [], FLAT_PAPER: [], FLAT_BEST: []}
-    for cell in sorted(cells, key=lambda cell: _rank(cell.method)):
-        if cell.method != FLAT.name:
-            found.setdefault(cell.method, []).append(cell)
+    for config in sorted(configs, key=lambda config: method_rank(config.key)):
+        if config.key != MethodKey(FLAT):
+            found.setdefault(config.method, []).append(config)
             continue
-        found[FLAT_BEST].append(cell)
-        if cell.plan_blocks == cell.task.goal_distance // ACTION_BLOCK:
-            found[FLAT_PAPER].append(cell)
+        found[FLAT_BEST].append(config)
+        if config.plan_blocks == config.task.goal_distance // ACTION_BLOCK:
+            found[FLAT_PAPER].append(config)
     return found
+
+
+def method_rank(key: MethodKey) -> tuple[int, str]:
+    """Return what methods are sorted by: the known ones in order, then the rest."""
+    names = method_names()
+    return (names.index(key.name) if key.name in names else len(names)), key.label
 
 
 def budgets_of(distance: int) -> tuple[int, int]:
@@ -135,36 +134,47 @@ def budgets_of(distance: int) -> tuple[int, int]:
     return 2 * distance, 4 * distance
 
 
-def lines_of(label: str, cells: Sequence[ConfigResult]) -> list[MethodResult]:
+def method_results(label: str, configs: Sequence[ConfigResult]) -> list[MethodResult]:
     """Return a method's best at T = 2 d and 4 d; for metro also its first best T.
 
-    A method that was run for less is told at the longest budget that it has.
+    A method that was run for less is shown at the longest budget that it has.
     """
-    if not cells:
+    if not configs:
         return []
-    budgets = list(budgets_of(cells[0].task.goal_distance))
-    longest = max(cell.step_budget for cell in cells)
-    able = [budget for budget in budgets if budget <= longest] or [longest]
-    best = [(budget, best_cell(cells, budget)) for budget in able]
-    lines = [
-        MethodResult(label, cell, budget) for budget, cell in best if cell is not None
+    budgets = list(budgets_of(configs[0].task.goal_distance))
+    most = max(config.step_budget for config in configs)
+    able = [budget for budget in budgets if budget <= most] or [most]
+    best = [(budget, best_config(configs, budget)) for budget in able]
+    results = [
+        MethodResult(label, config, budget)
+        for budget, config in best
+        if config is not None
     ]
-    if label == METRO and lines:
-        last = lines[-1]
-        first = first_best_budget(last.cell, last.step_budget)
-        lines.append(MethodResult(METRO_BEST, last.cell, first))
-    return lines
+    if label == METRO and results:
+        last = results[-1]
+        first = first_best_budget(last.config, last.step_budget)
+        results.append(MethodResult(METRO_BEST, last.config, first))
+    return results
 
 
-def longest(lines: Sequence[MethodResult]) -> MethodResult:
-    """Return the line with the longest budget that was not chosen by its success."""
-    fixed = [line for line in lines if line.label != METRO_BEST]
-    return max(fixed, key=lambda line: line.step_budget)
+def result_at(
+    label: str, configs: Sequence[ConfigResult], step_budget: int
+) -> MethodResult | None:
+    """Return a method's result within T; None: it was not run for T."""
+    results = method_results(label, configs)
+    found = (r for r in results if (r.label, r.step_budget) == (label, step_budget))
+    return next(found, None)
+
+
+def longest(results: Sequence[MethodResult]) -> MethodResult:
+    """Return the result with the longest budget that was not chosen by its success."""
+    fixed = [result for result in results if result.label != METRO_BEST]
+    return max(fixed, key=lambda result: result.step_budget)
 
 
 def difference(first: MethodResult, second: MethodResult) -> Difference | None:
     """Return how two methods differ within the same T; None: no pair in common."""
-    pairs = [_runs(line) for line in (first, second)]
+    pairs = [_solved_by_run(result) for result in (first, second)]
     common = sorted(pairs[0].keys() & pairs[1].keys())
     if not common:
         return None
@@ -183,44 +193,39 @@ def difference(first: MethodResult, second: MethodResult) -> Difference | None:
     )
 
 
-def differences(cells: Sequence[ConfigResult]) -> list[Difference]:
-    """Return metro against everything else, at T = 2 d and 4 d."""
-    found = {label: lines_of(label, some) for label, some in methods_of(cells).items()}
-    first = [line for line in found.pop(METRO) if line.label == METRO]
+def differences(configs: Sequence[ConfigResult]) -> list[Difference]:
+    """Return metro against every other method, at T = 2 d and 4 d."""
+    methods = methods_of(configs)
+    metro = [r for r in method_results(METRO, methods.pop(METRO)) if r.label == METRO]
     pairs = [
         difference(one, other)
-        for lines in found.values()
-        for other in lines
-        for one in first
+        for label, some in methods.items()
+        for other in method_results(label, some)
+        for one in metro
         if one.step_budget == other.step_budget
     ]
     return [pair for pair in pairs if pair is not None]
 
 
 def paper_of(
-    task: Task, label: str, step_budget: int, cells: Iterable[PaperResult]
+    task: Task, label: str, step_budget: int, paper: Iterable[PaperResult]
 ) -> list[PaperResult]:
-    """Return what the paper tells of a method at this d; the same T first."""
-    method = {FLAT_PAPER: FLAT.name, METRO_BEST: METRO}.get(label, label)
+    """Return what the paper reports of a method at this d; the same T first."""
+    method = {FLAT_PAPER: FLAT, METRO_BEST: METRO}.get(label, label)
     wanted = (task.benchmark, task.family, method, task.goal_distance)
     found = [
-        cell
-        for cell in cells
-        if cell.mean is not None
-        and (cell.benchmark, cell.family, cell.method, cell.goal_distance) == wanted
+        one
+        for one in paper
+        if one.mean is not None
+        and (one.benchmark, one.family, one.method, one.goal_distance) == wanted
     ]
-    return sorted(found, key=lambda cell: cell.step_budget != step_budget)
+    return sorted(found, key=lambda one: one.step_budget != step_budget)
 
 
-def _rank(method: str) -> tuple[int, str]:
-    known = ORDER.index(method) if method in ORDER else len(ORDER)
-    return known, method
-
-
-def _runs(line: MethodResult) -> dict[tuple[int, int, int, int], bool]:
+def _solved_by_run(result: MethodResult) -> dict[tuple[int, int, int, int], bool]:
     """Return whether each (episode, start, goal, seed) was solved within T."""
-    solved = line.cell.solved(line.step_budget)
+    solved = result.config.solved(result.step_budget)
     return {
-        (row.query.episode, row.query.start, row.query.goal, row.seed): bool(done)
-        for row, done in zip(line.cell.outcomes, solved, strict=True)
+        (run.query.episode, run.query.start, run.query.goal, run.seed): bool(done)
+        for run, done in zip(result.config.runs, solved, strict=True)
     }

@@ -1,94 +1,114 @@
-"""Cells: all runs of one method at one setting on one task, and the best of them."""
+"""All runs of one method with one configuration on one task, and the best of several.
+
+A configuration is (h, H, h_h) and the graph or macro model that was used.
+"""
 
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
-from metro.analysis.episode_results import PHASES, PLANNING, EpisodeResult, Task
+from metro.analysis.episode_results import (
+    PHASES,
+    PLANNING,
+    EpisodeResult,
+    MethodKey,
+    Task,
+)
 from metro.analysis.statistics import non_dominated, success_curve
 from metro.errors import BenchmarkError
 from metro.models.presets import ACTION_BLOCK
 from metro.planners.methods.registry import method_names
 
 PAPER_BUDGETS = (30, 50, 60, 90, 100, 120, 130, 150, 180, 200, 300)
-"""Budgets T of the paper's fronts."""
-WITHOUT_PLANS = method_names(has_plans=False)
-"""Methods that plan nothing: their seconds would say nothing."""
+"""Budgets T of the paper's Pareto fronts."""
 
 
 @dataclass(frozen=True)
 class ConfigResult:
-    """Runs of a method at one (h, H) on a task, a run a query and planner seed.
+    """Runs of a method with one configuration, one run per query and planner seed.
 
     Attributes:
-        task: What was asked.
-        method: Such as ``metro``.
+        task: Benchmark, model, corpus and queries.
+        key: The method and its unusual choices.
         plan_blocks: h.
         waypoint_budget: H; None for methods without a graph.
         macro_steps: h_h; None for methods without macro actions.
         graph: Digest of the graph's latents; None: no graph.
-        outcomes: By query, then seed; each pair once.
+        runs: The runs by query, then seed; each pair once.
         notes: What a reader has to know about the rows.
     """
 
     task: Task
-    method: str
+    key: MethodKey
     plan_blocks: int
     waypoint_budget: int | None
     macro_steps: int | None
     graph: str | None
-    outcomes: tuple[EpisodeResult, ...]
+    runs: tuple[EpisodeResult, ...]
     notes: tuple[str, ...] = ()
+
+    @property
+    def method(self) -> str:
+        """Label of the method."""
+        return self.key.label
+
+    @property
+    def plans(self) -> bool:
+        """Whether the method plans at all; seconds of the others mean nothing."""
+        return self.key.name not in method_names(has_plans=False)
 
     @cached_property
     def step_budget(self) -> int:
         """T that every run was given; nothing is known beyond it."""
-        return min(outcome.step_budget for outcome in self.outcomes)
+        return min(run.step_budget for run in self.runs)
 
     @cached_property
     def frames(self) -> NDArray[np.float64]:
         """Frames to success ``[n]``, infinite where there was none."""
-        found = [outcome.frames for outcome in self.outcomes]
+        found = [run.frames for run in self.runs]
         return np.array([np.inf if value is None else value for value in found])
 
     @cached_property
-    def is_presolved(self) -> NDArray[np.bool_]:
-        """Which starts already met the goal, ``[n]``."""
-        return np.array([outcome.is_presolved for outcome in self.outcomes])
+    def is_trivial(self) -> NDArray[np.bool_]:
+        """Which runs start where the goal is already met, ``[n]``."""
+        return np.array([run.is_trivial for run in self.runs])
 
     @cached_property
     def demonstration(self) -> NDArray[np.float64]:
         """Frames the recording needs ``[n]``, nan where not recorded."""
-        found = [outcome.demonstration for outcome in self.outcomes]
+        found = [run.demonstration for run in self.runs]
         return np.array([np.nan if value is None else value for value in found])
 
     @property
     def setting(self) -> tuple[int | None, int | None]:
         """(h, H), None for what the method does not have."""
-        blocks = None if self.method in WITHOUT_PLANS else self.plan_blocks
-        return blocks, self.waypoint_budget
+        return (self.plan_blocks if self.plans else None), self.waypoint_budget
+
+    @property
+    def setting_text(self) -> str:
+        """h, H and h_h as text, such as ``h = 1, H = 8``."""
+        values = (*self.setting, self.macro_steps)
+        named = zip(("h", "H", "h_h"), values, strict=True)
+        return ", ".join(f"{name} = {v}" for name, v in named if v is not None)
 
     @property
     def name(self) -> str:
         """The method with its h, H and h_h."""
-        values = (*self.setting, self.macro_steps)
-        named = zip(("h", "H", "h_h"), values, strict=True)
-        parts = [f"{name} = {value}" for name, value in named if value is not None]
-        return ", ".join([self.method, *parts])
+        return ", ".join(filter(None, (self.method, self.setting_text)))
 
     @cached_property
     def num_queries(self) -> int:
-        """Queries that were asked, whatever the number of seeds."""
-        return len({outcome.query for outcome in self.outcomes})
+        """Number of queries, whatever the number of seeds."""
+        return len({run.query for run in self.runs})
 
     @property
     def seeds(self) -> list[int]:
         """Planner seeds of the runs, ``[n]``."""
-        return [outcome.seed for outcome in self.outcomes]
+        return [run.seed for run in self.runs]
 
     @property
     def curve(self) -> NDArray[np.float64]:
@@ -104,15 +124,17 @@ class ConfigResult:
             )
         return self.frames <= step_budget
 
-    def success(self, step_budget: int) -> float:
-        """Return the share of runs that succeed within ``step_budget``."""
-        return float(self.solved(step_budget).mean())
+    def success(self, step_budget: int, seeds: Collection[int] | None = None) -> float:
+        """Return the share of runs that succeed within T, of all or of some seeds."""
+        solved = self.solved(step_budget)
+        counted = solved if not seeds else solved[np.isin(self.seeds, list(seeds))]
+        return float(counted.mean())
 
     @cached_property
     def seconds(self) -> dict[str, float]:
         """Mean seconds of an episode by phase, at the whole budget."""
         return {
-            phase: float(np.mean([row.seconds[phase] for row in self.outcomes]))
+            phase: float(np.mean([row.seconds[phase] for row in self.runs]))
             for phase in PHASES
         }
 
@@ -130,103 +152,104 @@ class ConfigResult:
     @property
     def macro_overhead(self) -> float | None:
         """(search + entry) / planning; None: nothing was planned, or nothing timed."""
-        if self.method in WITHOUT_PLANS:
-            return None
         total = sum(self.seconds[phase] for phase in PLANNING)
         macro = self.seconds["search"] + self.seconds["entry"]
-        return macro / total if total > 0 else None
+        return macro / total if self.plans and total > 0 else None
 
     @property
     def kinds(self) -> Counter[str]:
-        """How often each kind of sub-goal came, over all runs."""
-        return sum((Counter(row.kinds) for row in self.outcomes), Counter[str]())
+        """How often each kind of sub-goal occurred, over all runs."""
+        return sum((Counter(row.kinds) for row in self.runs), Counter[str]())
 
 
-def best_covered(cells: Sequence[ConfigResult]) -> list[ConfigResult]:
-    """Return the cells that were asked the most queries, with one seed or several.
+def best_covered(configs: Sequence[ConfigResult]) -> list[ConfigResult]:
+    """Return the configurations with the most queries, whatever the number of seeds."""
+    most = max((config.num_queries for config in configs), default=0)
+    return [config for config in configs if config.num_queries == most]
 
-    A pilot of five queries, or a run that was interrupted, is not to win by luck.
+
+def best_config(
+    configs: Iterable[ConfigResult], step_budget: int
+) -> ConfigResult | None:
+    """Return the configuration that represents a method within T; None: none can.
+
+    The rule, in this order:
+
+    1. Only configurations that were run for T, and of those only the best covered: a
+       pilot of five queries must not win by luck.
+    2. A configuration is dropped if another one has all its seeds and more, and is at
+       least as good on its seeds: a lucky single seed must not win against three.
+    3. Of the rest, the highest success on the seeds that all of them have (on all
+       seeds, if none is shared); of equals the one with more runs, then the faster.
     """
-    most = max((cell.num_queries for cell in cells), default=0)
-    return [cell for cell in cells if cell.num_queries == most]
-
-
-def best_cell(cells: Iterable[ConfigResult], step_budget: int) -> ConfigResult | None:
-    """Return the cell with the highest success within T, on the seeds that all have.
-
-    Of the `fullest` only; of equals the one with more runs, then the fastest. A lucky
-    seed alone is not to win against three, and a cell of one seed that loses on that
-    seed is not to hide what the others have. None: no cell was run that long.
-    """
-    able = best_covered([cell for cell in cells if cell.step_budget >= step_budget])
-    able = [cell for cell in able if not _is_beaten(cell, able, step_budget)]
-    seeds = [set(cell.seeds) for cell in able]
-    shared = set.intersection(*seeds) if seeds else set()
+    able = best_covered([one for one in configs if one.step_budget >= step_budget])
+    # Dropping first matters: a loser with one seed must not narrow the seeds that the
+    # others are compared on.
+    kept = [
+        one
+        for one in able
+        if not any(
+            set(one.seeds) < set(other.seeds)
+            and other.success(step_budget, one.seeds) >= one.success(step_budget)
+            for other in able
+        )
+    ]
+    shared = set[int].intersection(*(set(one.seeds) for one in kept)) if kept else set()
     return min(
-        able,
-        key=lambda cell: (
-            -_success_of_seeds(cell, step_budget, shared),
-            -len(cell.outcomes),
-            cell.planning_seconds(step_budget),
+        kept,
+        key=lambda one: (
+            -one.success(step_budget, shared),
+            -len(one.runs),
+            one.planning_seconds(step_budget),
         ),
         default=None,
     )
 
 
-def _is_beaten(
-    cell: ConfigResult, others: Iterable[ConfigResult], step_budget: int
-) -> bool:
-    """Return whether a cell with more seeds is as good on all that this one has."""
-    own = set(cell.seeds)
-    reached = _success_of_seeds(cell, step_budget, own)
-    return any(
-        own < set(other.seeds) and _success_of_seeds(other, step_budget, own) >= reached
-        for other in others
-    )
-
-
-def _success_of_seeds(cell: ConfigResult, step_budget: int, seeds: set[int]) -> float:
-    """Return the success within T of the runs with some seeds; of all without any."""
-    counted = np.isin(cell.seeds, sorted(seeds)) if seeds else slice(None)
-    return float(cell.solved(step_budget)[counted].mean())
-
-
-def first_best_budget(cell: ConfigResult, step_budget: int) -> int:
-    """Return the smallest T with the success that the cell has within ``step_budget``.
+def first_best_budget(config: ConfigResult, step_budget: int) -> int:
+    """Return the smallest T with the success reached within ``step_budget``.
 
     Rounded up to whole action blocks.
     """
-    best = cell.success(step_budget)
-    first = int(np.argmax(cell.curve >= best))
+    best = config.success(step_budget)
+    first = int(np.argmax(config.curve >= best))
     return min(step_budget, -(-max(first, 1) // ACTION_BLOCK) * ACTION_BLOCK)
 
 
 @dataclass(frozen=True)
-class Point:
-    """One (h, H, T) of a front: success for seconds of planning an episode."""
+class BudgetResult:
+    """One (h, H, T): its success, and seconds of planning per episode."""
 
-    cell: ConfigResult
+    config: ConfigResult
     step_budget: int
     success: float
     seconds: float
 
 
-def front(cells: Sequence[ConfigResult]) -> list[Point]:
-    """Return the points over (h, H, T) that no other one beats, by rising seconds.
+def at_budgets(config: ConfigResult, budgets: Iterable[int]) -> list[BudgetResult]:
+    """Return a configuration at every T that it was run for, by rising T."""
+    return [
+        BudgetResult(config, t, config.success(t), config.planning_seconds(t))
+        for t in sorted(set(budgets))
+        if t <= config.step_budget
+    ]
 
-    Only what succeeds at all. The paper's Sec. 6.1: not less success in less time.
+
+def pareto_front(configs: Sequence[ConfigResult]) -> list[BudgetResult]:
+    """Return the (h, H, T) that no other one beats, by rising seconds.
+
+    Only those with any success, as in the paper's Sec. 6.1.
     """
     points = [
-        Point(cell, budget, cell.success(budget), cell.planning_seconds(budget))
-        for cell in best_covered(cells)
-        for budget in _budgets(cell)
-        if cell.success(budget) > 0
+        point
+        for config in best_covered(configs)
+        for point in at_budgets(config, _paper_budgets(config))
+        if point.success > 0
     ]
     kept = non_dominated([p.success for p in points], [p.seconds for p in points])
     return [points[place] for place in kept]
 
 
-def _budgets(cell: ConfigResult) -> list[int]:
-    distance = cell.task.goal_distance
-    wanted = {*PAPER_BUDGETS, 2 * distance, 4 * distance, cell.step_budget}
-    return sorted(budget for budget in wanted if budget <= cell.step_budget)
+def _paper_budgets(config: ConfigResult) -> tuple[int, ...]:
+    distance = config.task.goal_distance
+    return (*PAPER_BUDGETS, 2 * distance, 4 * distance, config.step_budget)

@@ -1,4 +1,4 @@
-"""Rows of JSONL files as checked values: what was asked, and how it went."""
+"""Rows of files as checked values: which query was asked, and how the run ended."""
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -18,7 +18,7 @@ from metro.evaluation.records import (
 UNKNOWN = "not recorded"
 PHASES = ("draw", "encode", "search", "entry", "plan", "step")
 PLANNING = ("encode", "search", "entry", "plan")
-"""Phases that are planning; drawing and stepping are the environment's."""
+"""Phases that count as planning; drawing and stepping belong to the environment."""
 
 _NO_MODEL = {"name": "no model", "family": "none", "digest": None}
 
@@ -28,15 +28,15 @@ class Task:
     """What methods are compared on: rows of one task answer the same queries.
 
     Attributes:
-        benchmark: Such as ``tworoom``.
-        family: Of the world model: ``lewm``, ``pldm``.
+        benchmark: Name of the benchmark, such as ``tworoom``.
+        family: Family of the world model: ``lewm`` or ``pldm``.
         goal_distance: d, frames.
-        model: Its name.
-        corpus: Its name.
-        queries: The query file's name.
+        model: Name of the world model.
+        corpus: Name of the corpus.
+        queries: Name of the query file.
         rendering: How frames were drawn.
-        digests: Of model, corpus and queries.
-        episodes: Of the corpus; None: not recorded.
+        digests: Digests of model, corpus and queries.
+        episodes: Number of episodes of the corpus; None: not recorded.
     """
 
     benchmark: str
@@ -62,34 +62,71 @@ class Task:
 
 
 @dataclass(frozen=True)
+class MethodKey:
+    """A method and what was chosen otherwise than usual.
+
+    Attributes:
+        name: One of the known methods, such as ``metro``.
+        option: Option of the method; None: as its authors run it.
+        num_neighbours: k of the graph; None: the usual one, or no graph.
+        quantile: α of the graph; None: the usual one, or no graph.
+    """
+
+    name: str
+    option: str | None = None
+    num_neighbours: float | None = None
+    quantile: float | None = None
+
+    @property
+    def is_usual(self) -> bool:
+        """Whether nothing was chosen otherwise than usual."""
+        return self == MethodKey(self.name)
+
+    @property
+    def choices(self) -> str:
+        """What was chosen otherwise than usual, such as ``leave-one-out, k = 8``."""
+        chosen = [self.option] if self.option else []
+        chosen += [
+            f"{letter} = {value:g}"
+            for letter, value in (("k", self.num_neighbours), ("α", self.quantile))
+            if value is not None
+        ]
+        return ", ".join(chosen)
+
+    @property
+    def label(self) -> str:
+        """The name for tables, with unusual choices in brackets."""
+        return self.name + (f" ({self.choices})" if self.choices else "")
+
+
+@dataclass(frozen=True)
 class EpisodeResult:
     """One row: a query, a method and a planner seed.
 
     Attributes:
-        task: What was asked.
-        method: Such as ``metro``; in brackets its option, and k or α of a graph that
-            departs from the paper's.
+        task: Benchmark, model, corpus and queries.
+        key: The method and its unusual choices.
         plan_blocks: h.
         waypoint_budget: H; None for methods without a graph.
         macro_steps: h_h; None for methods without macro actions.
         step_budget: T that was run.
-        seed: Of the planner.
-        query: From where to where.
+        seed: Random seed of the planner.
+        query: Episode, start frame and goal frame.
         frames: Frames to success; None: not solved.
-        is_presolved: Whether the start already meets the goal.
+        is_trivial: Whether the start already meets the goal.
         demonstration: Frames the recording itself needs; None: not recorded.
-        tags: Such as ``on_table``.
+        tags: Kinds of the query, such as ``on_table``.
         error: Why the environment died; None: it did not.
         kinds: How often each kind of sub-goal came.
         seconds: Wall time of the query by phase.
-        commit: Of the code that planned it.
+        commit: Commit of the code that planned it.
         graph: Digest of the graph's latents; None: no graph.
         macro: Digest of the macro model; None: no such model.
         trained_on_corpus: Whether the model has seen these recordings; None: unknown.
     """
 
     task: Task
-    method: str
+    key: MethodKey
     plan_blocks: int
     waypoint_budget: int | None
     macro_steps: int | None
@@ -97,7 +134,7 @@ class EpisodeResult:
     seed: int
     query: Query
     frames: int | None
-    is_presolved: bool
+    is_trivial: bool
     demonstration: int | None
     tags: tuple[str, ...]
     error: str | None
@@ -133,8 +170,8 @@ def _files(paths: Iterable[Path]) -> Iterator[Path]:
             yield path
 
 
-def read_outcomes(rows: Iterable[Mapping[str, Any]]) -> list[EpisodeResult]:
-    """Return rows as outcomes, in an order that does not depend on theirs.
+def read_results(rows: Iterable[Mapping[str, Any]]) -> list[EpisodeResult]:
+    """Return rows as results, in an order that does not depend on theirs.
 
     Raises:
         BenchmarkError: For the first row that lacks something, or if there is none.
@@ -146,29 +183,29 @@ def read_outcomes(rows: Iterable[Mapping[str, Any]]) -> list[EpisodeResult]:
 
 
 def _beside_models(rows: Sequence[Mapping[str, Any]]) -> Iterator[Mapping[str, Any]]:
-    """Yield rows; those without a model once for each model asked the same queries.
+    """Yield rows; those without a model once for each model with the same queries.
 
-    Floors and replays do not look: they belong beside every model.
+    Random actions and replays use no model, so they are compared with every model.
     """
     models: dict[str, dict[str, Any]] = {}
     for row in rows:
         if isinstance(row, Mapping) and row.get("model"):
-            named = models.setdefault(_asked(row), {})
+            named = models.setdefault(_queries_of(row), {})
             named[json.dumps(row["model"], sort_keys=True)] = row["model"]
     for row in rows:
-        if not _is_blind(row):
+        if not _is_without_model(row):
             yield row
         else:
-            for model in models.get(_asked(row), {"": _NO_MODEL}).values():
+            for model in models.get(_queries_of(row), {"": _NO_MODEL}).values():
                 yield {**row, "model": model}
 
 
-def _is_blind(row: Mapping[str, Any]) -> bool:
+def _is_without_model(row: Mapping[str, Any]) -> bool:
     """Return whether a row says that no model was used; broken rows do not."""
     return isinstance(row, Mapping) and "model" in row and row["model"] is None
 
 
-def _asked(row: Mapping[str, Any]) -> str:
+def _queries_of(row: Mapping[str, Any]) -> str:
     """Return which queries a row is about."""
     parts = ("corpus", "queries", "benchmark", "rendering")
     return json.dumps([row.get(part) for part in parts], sort_keys=True)
@@ -180,7 +217,7 @@ def _read(row: Mapping[str, Any]) -> EpisodeResult:
         error = row.get("error")
         return EpisodeResult(
             task=_task(row, query),
-            method=_method(row),
+            key=_method_key(row),
             plan_blocks=int(setting["plan_blocks"]),
             waypoint_budget=setting["waypoint_budget"],
             macro_steps=setting.get("macro_steps"),
@@ -188,7 +225,7 @@ def _read(row: Mapping[str, Any]) -> EpisodeResult:
             seed=int(setting["planner_seed"]),
             query=query,
             frames=None if error else _whole(row["frames_to_success"]),
-            is_presolved=bool(row["is_presolved"]),
+            is_trivial=bool(row["is_presolved"]),
             demonstration=row.get("demonstration_frames"),
             tags=tuple(row.get("tags") or ()),
             error=error,
@@ -211,18 +248,15 @@ def _whole(frames: Any) -> int | None:
     return None if frames is None else int(frames)
 
 
-def _method(row: Mapping[str, Any]) -> str:
-    """Return the method with what was chosen otherwise than usual in brackets."""
-    setting = row["setting"]
-    graph, usual = graph_options_of(row) or {}, USUAL_GRAPH_OPTIONS
-    letters = {"num_neighbours": "k", "quantile": "α"}
-    chosen = [setting["option"]] if setting.get("option") else []
-    chosen += [
-        f"{letters[name]} = {graph[name]:g}"
-        for name in letters
-        if name in graph and graph[name] != usual[name]
-    ]
-    return str(setting["method"]) + (f" ({', '.join(chosen)})" if chosen else "")
+def _method_key(row: Mapping[str, Any]) -> MethodKey:
+    """Return the method of a row; graph options only where they are not the usual."""
+    setting, graph = row["setting"], graph_options_of(row) or {}
+    unusual = {
+        name: value
+        for name, value in graph.items()
+        if name in USUAL_GRAPH_OPTIONS and value != USUAL_GRAPH_OPTIONS[name]
+    }
+    return MethodKey(str(setting["method"]), setting.get("option") or None, **unusual)
 
 
 def _task(row: Mapping[str, Any], query: Query) -> Task:

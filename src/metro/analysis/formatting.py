@@ -1,4 +1,4 @@
-"""Numbers as words: shares in percent, and what stands where there is none."""
+"""Numbers as text: shares in percent, and what stands where there is none."""
 
 from metro.analysis.paper import PaperResult
 
@@ -11,8 +11,8 @@ def percent(mean: float, std: float | None) -> str:
     return f"{100 * mean:.2f}" + ("" if std is None else f" ± {100 * std:.2f}")
 
 
-def paper_percent(cell: PaperResult) -> str:
-    """Return the paper's figure."""
-    if cell.mean is None:
+def paper_percent(one: PaperResult) -> str:
+    """Return the success that the paper reports, as it prints it."""
+    if one.mean is None:
         return NOTHING
-    return f"{cell.mean:.2f}" + ("" if cell.std is None else f" ± {cell.std:.2f}")
+    return f"{one.mean:.2f}" + ("" if one.std is None else f" ± {one.std:.2f}")

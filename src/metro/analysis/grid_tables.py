@@ -1,37 +1,34 @@
-"""Grids of h and H, and which of their cells are worth keeping."""
+"""Grids of h and H: the settings of a sweep, and the table of what they reached."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from typing import Any
 
-from metro.analysis.episode_results import PLANNING
+from metro.analysis.config_results import ACTION_BLOCK, BudgetResult, at_budgets
+from metro.analysis.grouping import group_rows
+from metro.analysis.statistics import non_dominated
 from metro.errors import BenchmarkError
 from metro.evaluation.records import Setting
 from metro.planners.methods.metro import METRO
 from metro.planners.methods.registry import find_method
 
-_BLOCK = 5
-"""Frames of one action block: H is swept around the frames of a micro plan."""
-
 _MULTIPLES = (1, 1.2, 2, 4)
 """Budgets that success is read off at, in goal distances, beside the one asked for."""
-
-
-COLUMNS = ("T", "h", "H", "success", "seconds a query", "rows", "")
+COLUMNS = ("T", "h", "H", "success", "seconds per query", "rows", "")
 
 
 @dataclass(frozen=True)
-class GridCell:
-    """What one (h, H, T) reached.
+class GridRow:
+    """One (h, H, T) of a sweep.
 
     Attributes:
         plan_blocks: h.
         waypoint_budget: H; None for methods without a graph.
         step_budget: T, read off a run with a larger one.
-        success: Share of rows that met their goal within T.
-        seconds: Planning time a query, of the whole run.
-        rows: Queries times seeds.
-        is_best: Whether no other cell has more success in as little time, for any T.
+        success: Share of runs that met their goal within T.
+        seconds: Planning time per query.
+        rows: Number of queries times seeds.
+        is_best: Whether no other (h, H, T) has more success in as little time.
     """
 
     plan_blocks: int
@@ -40,7 +37,11 @@ class GridCell:
     success: float
     seconds: float
     rows: int
-    is_best: bool = False
+    is_best: bool
+
+    def to_json(self) -> dict[str, Any]:
+        """Return plain values."""
+        return asdict(self)
 
     def to_text(self) -> list[str]:
         """Return what a table shows under `COLUMNS`."""
@@ -83,8 +84,8 @@ def _budgets(method: str, plan_blocks: int, chosen: str | None) -> Sequence[int 
         return parse_numbers(chosen)
     if not find_method(method).needs_graph:
         return [None]
-    middle = _BLOCK * plan_blocks
-    return range(max(1, middle - _BLOCK), middle + _BLOCK + 1)
+    middle = ACTION_BLOCK * plan_blocks
+    return range(max(1, middle - ACTION_BLOCK), middle + ACTION_BLOCK + 1)
 
 
 def parse_numbers(text: str) -> list[int]:
@@ -102,57 +103,29 @@ def parse_numbers(text: str) -> list[int]:
     return numbers
 
 
-def best_cells(rows: Iterable[Mapping[str, Any]], goal_distance: int) -> list[GridCell]:
-    """Return all cells of a sweep by T and success; the non-dominated are marked.
+def grid_table(rows: Iterable[Mapping[str, Any]], goal_distance: int) -> list[GridRow]:
+    """Return every (h, H, T) of a sweep by T and success; the best are marked.
 
-    A cell is dominated if another has at least its success in no more time, and one of
-    both is better.
+    The best are those on the Pareto front: none has at least their success in no more
+    time, and is better in one of both.
     """
-    groups: dict[tuple[int, int | None], list[Mapping[str, Any]]] = {}
-    for row in rows:
-        setting = row["setting"]
-        key = setting["plan_blocks"], setting["waypoint_budget"]
-        groups.setdefault(key, []).append(row)
-    budgets = [round(multiple * goal_distance) for multiple in _MULTIPLES]
-    cells = []
-    for key, group in groups.items():
-        asked = min(row["setting"]["step_budget"] for row in group)
-        told = sorted({*(budget for budget in budgets if budget <= asked), asked})
-        cells += [_cell(*key, budget, group) for budget in told]
-    marked = [
-        GridCell(**{**vars(cell), "is_best": not _is_dominated(cell, cells)})
-        for cell in cells
+    wanted = [round(multiple * goal_distance) for multiple in _MULTIPLES]
+    points = [
+        point
+        for config in group_rows(rows)
+        for point in at_budgets(config, [*wanted, config.step_budget])
     ]
-    return sorted(marked, key=lambda c: (c.step_budget, -c.success, c.seconds))
+    front = non_dominated([p.success for p in points], [p.seconds for p in points])
+    # Points that are equal in both are all best, though the front holds one of them.
+    best = {(points[place].success, points[place].seconds) for place in front}
+    table = [_row(point, (point.success, point.seconds) in best) for point in points]
+    return sorted(table, key=lambda row: (row.step_budget, -row.success, row.seconds))
 
 
-def _cell(
-    blocks: int, waypoints: int | None, budget: int, rows: list[Mapping[str, Any]]
-) -> GridCell:
-    met = [
-        row["frames_to_success"] is not None and row["frames_to_success"] <= budget
-        for row in rows
-    ]
-    spent = {
-        phase: sum(row["seconds"].get(phase, 0) for row in rows) for phase in PLANNING
-    }
-    # The search is paid once. Of the rest, only what was acted up to T is this cell's.
-    share = sum(min(budget, _frames(row)) for row in rows) / sum(map(_frames, rows))
-    search = spent.pop("search")
-    seconds = (search + share * sum(spent.values())) / len(rows)
-    return GridCell(blocks, waypoints, budget, sum(met) / len(met), seconds, len(rows))
-
-
-def _frames(row: Mapping[str, Any]) -> int:
-    """Return how many frames a run lasted."""
-    frames: int = row["frames_to_success"] or row["setting"]["step_budget"]
-    return frames
-
-
-def _is_dominated(cell: GridCell, others: Iterable[GridCell]) -> bool:
-    return any(
-        other.success >= cell.success
-        and other.seconds <= cell.seconds
-        and (other.success, -other.seconds) != (cell.success, -cell.seconds)
-        for other in others
+def _row(point: BudgetResult, is_best: bool) -> GridRow:
+    config = point.config
+    return GridRow(
+        *(config.plan_blocks, config.waypoint_budget, point.step_budget),
+        *(point.success, point.seconds, len(config.runs)),
+        is_best=is_best,
     )

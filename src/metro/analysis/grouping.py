@@ -1,38 +1,39 @@
-"""Rows into cells; clear mistakes are refused, the rest is noted."""
+"""Rows grouped by configuration; clear mistakes are refused, the rest is noted."""
 
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from metro.analysis.config_results import ConfigResult
-from metro.analysis.episode_results import EpisodeResult, read_outcomes
+from metro.analysis.episode_results import EpisodeResult, read_results
 from metro.errors import BenchmarkError
 from metro.evaluation.queries import Query
 
 
-def make_cells(rows: Iterable[Mapping[str, Any]]) -> list[ConfigResult]:
-    """Return the cells of rows, sorted.
+def group_rows(rows: Iterable[Mapping[str, Any]]) -> list[ConfigResult]:
+    """Return the rows grouped by task, method and configuration, sorted.
 
     Raises:
-        BenchmarkError: If a row is broken, or two of the same question disagree.
+        BenchmarkError: If a row is broken, or two rows of the same run disagree.
     """
     groups: dict[tuple[Any, ...], list[EpisodeResult]] = {}
-    for row in read_outcomes(rows):
+    for row in read_results(rows):
         setting = (row.plan_blocks, row.waypoint_budget, row.macro_steps)
-        key = (row.task, row.method, *setting, row.graph, row.macro)
+        key = (row.task, row.key, *setting, row.graph, row.macro)
         groups.setdefault(key, []).append(row)
-    return sorted(map(_make_cell, groups.values()), key=_order)
+    return sorted(map(_group, groups.values()), key=_order)
 
 
-def _order(cell: ConfigResult) -> tuple[Any, ...]:
-    numbers = (cell.plan_blocks, cell.waypoint_budget or 0, cell.macro_steps or 0)
-    return (cell.task, cell.method, *numbers, cell.graph or "")
+def _order(config: ConfigResult) -> tuple[Any, ...]:
+    numbers = (config.plan_blocks, config.waypoint_budget or 0, config.macro_steps or 0)
+    return (config.task, config.method, *numbers, config.graph or "")
 
 
-def _make_cell(rows: Sequence[EpisodeResult]) -> ConfigResult:
-    """Return a cell of the longest run of each query and seed.
+def _group(rows: Sequence[EpisodeResult]) -> ConfigResult:
+    """Return the longest run of each query and seed.
 
-    One that died counts only where no other did not: it may have been tried again.
+    A run whose environment died counts only if there is no other one: it may have been
+    repeated.
     """
     kept: dict[tuple[Query, int], EpisodeResult] = {}
     for row in sorted(rows, key=lambda row: (row.error is not None, -row.step_budget)):
@@ -41,6 +42,7 @@ def _make_cell(rows: Sequence[EpisodeResult]) -> ConfigResult:
         if known.step_budget == row.step_budget and not tried_again:
             _require_same(known, row)
     given = Counter(row.step_budget for row in kept.values())
+    # Of the budgets most runs have: a short pilot must not shorten all of them.
     usual = max(given, key=lambda budget: (given[budget], -budget))
     long = [row for row in kept.values() if row.step_budget >= usual]
     runs = sorted(long, key=lambda row: (*vars(row.query).values(), row.seed))
@@ -57,29 +59,29 @@ def _make_cell(rows: Sequence[EpisodeResult]) -> ConfigResult:
         )
     return ConfigResult(
         task=runs[0].task,
-        method=runs[0].method,
+        key=runs[0].key,
         plan_blocks=runs[0].plan_blocks,
         waypoint_budget=runs[0].waypoint_budget,
         macro_steps=runs[0].macro_steps,
         graph=runs[0].graph,
-        outcomes=tuple(runs),
+        runs=tuple(runs),
         notes=tuple(notes),
     )
 
 
 def _agree(long: EpisodeResult, short: EpisodeResult) -> bool:
-    """Return whether a run of a longer budget ends as the shorter one, within that."""
+    """Return whether a longer run ends like a shorter one within its budget."""
     early = long.frames is not None and long.frames <= short.step_budget
     return short.frames == (long.frames if early else None)
 
 
 def _require_same(known: EpisodeResult, row: EpisodeResult) -> None:
-    """Raise if two runs with the same question and budget ended differently."""
+    """Raise if two runs of one query, seed and budget ended differently."""
     if (known.frames, known.error) == (row.frames, row.error):
         return
     asked = row.query
     raise BenchmarkError(
-        f"{row.task.benchmark}, {row.method}, h = {row.plan_blocks}, query "
+        f"{row.task.benchmark}, {row.key.label}, h = {row.plan_blocks}, query "
         f"{asked.episode},{asked.start},{asked.goal}, seed {row.seed} is there twice: "
         f"{_ending(known)} and {_ending(row)}. Remove one run."
     )

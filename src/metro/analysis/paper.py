@@ -1,4 +1,4 @@
-"""What the paper reports, as data: ``benchmarks/paper.toml`` and the fronts' cells."""
+"""What the paper reports, as data: ``benchmarks/paper.toml`` and its Pareto fronts."""
 
 import tomllib
 from collections.abc import Iterator, Mapping
@@ -36,7 +36,7 @@ _FLAT_DISTANCE, _FLAT_BUDGET = 25, 50
 
 @dataclass(frozen=True)
 class PaperResult:
-    """One figure of the paper, or one cell (h, H, T) that it names without a figure.
+    """One number of the paper, or one (h, H, T) that it lists without a number.
 
     Attributes:
         benchmark: Such as ``tworoom``.
@@ -45,11 +45,11 @@ class PaperResult:
         goal_distance: d, frames.
         step_budget: T, environment steps.
         source: Where in the paper.
-        plan_blocks: h; None: not told.
-        waypoint_budget: H; None: not told, or no graph.
+        plan_blocks: h; None: not given.
+        waypoint_budget: H; None: not given, or no graph.
         mean: Success in percent; None: only drawn in a figure.
-        std: Its deviation over seeds, percent; None: not told.
-        arrival_ratio: None: not told.
+        std: Deviation over seeds, percent; None: not given.
+        arrival_ratio: Median arrival ratio; None: not given.
     """
 
     benchmark: str
@@ -65,34 +65,34 @@ class PaperResult:
     arrival_ratio: float | None = None
 
 
-def load_paper_cells() -> list[PaperResult]:
-    """Return the paper's cells by benchmark and family, metro's first, by d and T."""
-    told = read_paper_cells(benchmarks_folder() / PAPER_FILE)
-    known = {_place(cell) for cell in told}
+def load_paper_results() -> list[PaperResult]:
+    """Return the paper's results by benchmark and family, metro first, by d and T."""
+    reported = read_paper_results(benchmarks_folder() / PAPER_FILE)
+    known = {_place(one) for one in reported}
     benchmarks = [load_benchmark(name) for name in benchmark_names()]
-    flat = [cell for benchmark in benchmarks for cell in _flat_cells(benchmark)]
-    listed = [cell for benchmark in benchmarks for cell in _front_cells(benchmark)]
-    new = [cell for cell in listed if _place(cell) not in known]
-    return sorted(told + flat + new, key=_order)
+    flat = [one for benchmark in benchmarks for one in _flat_results(benchmark)]
+    listed = [one for benchmark in benchmarks for one in _front_settings(benchmark)]
+    new = [one for one in listed if _place(one) not in known]
+    return sorted(reported + flat + new, key=_order)
 
 
-def read_paper_cells(file: Path) -> list[PaperResult]:
-    """Return the cells of a TOML file."""
+def read_paper_results(file: Path) -> list[PaperResult]:
+    """Return the results in a TOML file."""
     try:
         cells = tomllib.loads(file.read_text("utf-8"))["cells"]
-        return [_read(cell) for cell in cells]
+        return [_read(one) for one in cells]
     except (OSError, KeyError, TypeError, ValueError) as error:
         raise BenchmarkError(
-            f"{file} cannot be read: {error}. A cell has {', '.join(_NAMES)}."
+            f"{file} cannot be read: {error}. A result has {', '.join(_NAMES)}."
         ) from error
 
 
-def _read(cell: Mapping[str, Any]) -> PaperResult:
-    return PaperResult(**{_NAMES[key]: value for key, value in cell.items()})
+def _read(one: Mapping[str, Any]) -> PaperResult:
+    return PaperResult(**{_NAMES[key]: value for key, value in one.items()})
 
 
-def _flat_cells(benchmark: Benchmark) -> Iterator[PaperResult]:
-    """Yield the flat success that LeWM's own paper tells."""
+def _flat_results(benchmark: Benchmark) -> Iterator[PaperResult]:
+    """Yield the flat success that LeWM's own paper reports."""
     for family, success in benchmark.paper["flat_success"].items():
         yield PaperResult(
             benchmark=benchmark.name,
@@ -106,8 +106,8 @@ def _flat_cells(benchmark: Benchmark) -> Iterator[PaperResult]:
         )
 
 
-def _front_cells(benchmark: Benchmark) -> Iterator[PaperResult]:
-    """Yield the cells of the fronts, which the paper lists without their success."""
+def _front_settings(benchmark: Benchmark) -> Iterator[PaperResult]:
+    """Yield the (h, H, T) of the fronts, listed in the paper without success."""
     for family, distances in benchmark.paper["cells"].items():
         for distance, settings in distances.items():
             for blocks, budget, steps in settings:
@@ -123,12 +123,12 @@ def _front_cells(benchmark: Benchmark) -> Iterator[PaperResult]:
                 )
 
 
-def _place(cell: PaperResult) -> tuple[Any, ...]:
-    where = (cell.benchmark, cell.family, cell.method, cell.goal_distance)
-    return (*where, cell.plan_blocks, cell.waypoint_budget, cell.step_budget)
+def _place(one: PaperResult) -> tuple[Any, ...]:
+    where = (one.benchmark, one.family, one.method, one.goal_distance)
+    return (*where, one.plan_blocks, one.waypoint_budget, one.step_budget)
 
 
-def _order(cell: PaperResult) -> tuple[Any, ...]:
-    where = (cell.benchmark, cell.family, cell.method != METRO.name, cell.method)
-    setting = (cell.goal_distance, cell.step_budget, cell.plan_blocks or 0)
-    return (*where, *setting, cell.waypoint_budget or 0, cell.source)
+def _order(one: PaperResult) -> tuple[Any, ...]:
+    where = (one.benchmark, one.family, one.method != METRO.name, one.method)
+    setting = (one.goal_distance, one.step_budget, one.plan_blocks or 0)
+    return (*where, *setting, one.waypoint_budget or 0, one.source)

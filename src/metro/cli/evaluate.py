@@ -228,7 +228,7 @@ def sweep(
     interrupted sweep.
     """
     require_worlds("sweep")
-    from metro.analysis.grid_tables import COLUMNS, best_cells, grid
+    from metro.analysis.grid_tables import COLUMNS, grid, grid_table
     from metro.cli.terminal import print_table
     from metro.evaluation.context import EvalConfig
     from metro.evaluation.draw_queries import find_queries
@@ -245,9 +245,9 @@ def sweep(
     )
     queries = find_queries(benchmark, goal_distance, query_file, first)
     run = _Run(config, settings, queries, f"{len(settings)} runs")
-    found = best_cells(run.plan(output, batch, workers), goal_distance)
+    found = grid_table(run.plan(output, batch, workers), goal_distance)
     if as_json:
-        print_json([vars(cell) for cell in found])
+        print_json([row.to_json() for row in found])
     else:
         caption = "* no other setting has more success in as little time"
-        print_table(COLUMNS, [cell.to_text() for cell in found], caption)
+        print_table(COLUMNS, [row.to_text() for row in found], caption)

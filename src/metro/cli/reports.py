@@ -35,7 +35,7 @@ def report(
     """
     from metro.report.build import write_report
     from metro.report.inputs import gather
-    from metro.report.summary import headline_rows
+    from metro.report.overview import headline_rows
     from metro.studies.registry import STUDIES
 
     found = gather(rows or [Path("results")])

@@ -1,4 +1,4 @@
-"""A page as a list of blocks, and its Markdown; `web_page` has its HTML."""
+"""A page as a list of blocks, and its Markdown; `html` has its HTML."""
 
 from collections.abc import Iterable
 from dataclasses import dataclass
@@ -28,7 +28,7 @@ class Prose:
 
 @dataclass(frozen=True)
 class Command:
-    """What a user types, in one or more lines."""
+    """Commands, one per line."""
 
     text: str
 
@@ -47,47 +47,27 @@ class Picture:
     """A PNG or GIF file beside the page.
 
     Attributes:
-        name: Of the file.
-        description: What is to be seen, for those who do not see it.
-        is_photo: Whether it is made of recorded pixels: never recoloured.
+        name: Name of the file.
+        description: What the picture shows, for those who cannot see it.
+        is_photo: Whether it consists of recorded pixels, which are never recoloured.
+        is_wide: Whether it takes the whole width of the page.
     """
 
     name: str
     description: str
     is_photo: bool = False
-
-
-@dataclass(frozen=True)
-class Figure:
-    """A number to remember.
-
-    Attributes:
-        value: The number, with its unit.
-        label: What it is.
-        note: Beside what, n, T.
-    """
-
-    value: str
-    label: str
-    note: str
-
-
-@dataclass(frozen=True)
-class Figures:
-    """A few numbers to remember."""
-
-    figures: tuple[Figure, ...]
+    is_wide: bool = False
 
 
 @dataclass(frozen=True)
 class Fold:
-    """A part of the page that opens when asked, and always on paper."""
+    """A part of the page that opens on a click, and always in print."""
 
     heading: Heading
     blocks: tuple["Block", ...]
 
 
-Block = Heading | Text | Prose | Command | Table | Picture | Figures | Fold
+Block = Heading | Text | Prose | Command | Table | Picture | Fold
 
 
 def to_markdown(blocks: Iterable[Block]) -> str:
@@ -105,10 +85,6 @@ def _markdown(block: Block) -> str:
             return f"```\n{block.text}\n```"
         case Picture():
             return f"![{block.description}]({block.name})"
-        case Figures():
-            return "\n".join(
-                f"- **{one.value}** {one.label}. {one.note}" for one in block.figures
-            )
         case Fold():
             return to_markdown([block.heading, *block.blocks]).rstrip("\n")
         case Table():

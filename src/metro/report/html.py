@@ -9,7 +9,6 @@ from importlib.resources import files
 from metro.report.document import (
     Block,
     Command,
-    Figures,
     Fold,
     Heading,
     Picture,
@@ -36,7 +35,7 @@ def to_html(blocks: Sequence[Block], pictures: Mapping[str, bytes]) -> str:
     """
     page = _Page(pictures)
     body = "\n".join(map(page.render, blocks))
-    style = files("metro.evaluation").joinpath("web_page.css").read_text()
+    style = files("metro.report").joinpath("style.css").read_text()
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
@@ -82,8 +81,6 @@ class _Page:
                 return f"<pre><code>{escape(block.text)}</code></pre>"
             case Picture():
                 return self._picture(block)
-            case Figures():
-                return _figures(block)
             case Table():
                 return _table(block)
             case Fold():
@@ -101,6 +98,7 @@ class _Page:
         kind = "gif" if picture.name.endswith(".gif") else "png"
         source = b64encode(self._pictures[picture.name]).decode()
         look = "photo" if picture.is_photo else "plot"
+        look += " wide" if picture.is_wide else ""
         # tabindex: a box that scrolls can be scrolled with the keyboard too
         return (
             f'<figure class="{look}" tabindex="0"><img '
@@ -126,15 +124,6 @@ def _numbered(name: str) -> Iterator[str]:
         number += 1
 
 
-def _figures(block: Figures) -> str:
-    cards = "".join(
-        f'<div class="card"><dt>{escape(one.label)}</dt>'
-        f"<dd><b>{escape(one.value)}</b>{escape(one.note)}</dd></div>"
-        for one in block.figures
-    )
-    return f'<dl class="cards">{cards}</dl>'
-
-
 def _table(table: Table) -> str:
     head = _cells(table.header, "th")
     rows = "\n".join(_cells(row, "td") for row in table.rows)
@@ -151,6 +140,6 @@ def _cells(row: Iterable[str], kind: str) -> str:
 
 
 def _together(text: str) -> str:
-    """Return text whose lines break between figures, not inside one."""
+    """Return text whose lines break between numbers, not inside one."""
     text = re.sub(r" (=|±|to|−) ", "\u00a0\\1\u00a0", text)
     return re.sub(r"(\[[^],]+,) ", "\\1\u00a0", text).replace("not run", "not\u00a0run")

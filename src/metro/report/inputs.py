@@ -1,4 +1,4 @@
-"""All that a report is made from: rows, rows of studies, pictures, words by hand."""
+"""The inputs of a report: rows, rows of studies, pictures, findings in words."""
 
 import json
 from collections.abc import Iterable, Mapping, Sequence
@@ -9,20 +9,19 @@ from metro.analysis.episode_results import load_records
 from metro.errors import BenchmarkError
 from metro.evaluation.records import Record, find_record_files, record_name
 
-PREFACE, STUDIES, PICTURES, CAPTIONS = (
-    *("preface.md", "studies", "pictures", "captions.json"),
-)
+PREFACE, CAPTIONS = "preface.md", "captions.json"
+STUDIES, PICTURES = "studies", "pictures"
 
 
 @dataclass(frozen=True)
 class ReportPicture:
-    """A storyboard or a film.
+    """A storyboard or a video.
 
     Attributes:
-        name: Of its file.
+        name: Name of the file.
         content: The bytes of the file.
-        caption: What is to be seen.
-        command: What made it.
+        caption: What the picture shows.
+        command: The command that made it.
     """
 
     name: str
@@ -33,23 +32,25 @@ class ReportPicture:
 
 @dataclass(frozen=True)
 class ReportInputs:
-    """What a report tells.
+    """What a report is made from.
 
     Attributes:
-        rows: Of ``metro evaluate``.
-        study_rows: Of the studies, by name.
-        pictures: Storyboards and films.
-        preface: What we found, in Markdown; empty: nobody wrote it.
+        rows: Rows of ``metro evaluate``.
+        study_rows: Rows of the studies, by name.
+        pictures: Storyboards and videos.
+        preface: Title and findings in Markdown; empty: nobody wrote them.
+        files: Names of the files that the rows come from.
     """
 
     rows: Sequence[Record]
     study_rows: Mapping[str, Sequence[Record]] = field(default_factory=dict)
     pictures: tuple[ReportPicture, ...] = ()
     preface: str = ""
+    files: tuple[str, ...] = ()
 
 
 def gather(paths: Iterable[Path]) -> ReportInputs:
-    """Return the material at ``paths``: files of rows, or folders.
+    """Return the inputs at ``paths``: files of rows, or folders.
 
     A folder has rows (``*.jsonl``, or packed, ``*.jsonl.gz``), and may have rows of
     studies (``studies/NAME.jsonl``), pictures with their captions, and a preface.
@@ -79,7 +80,11 @@ def gather(paths: Iterable[Path]) -> ReportInputs:
         if (path / PREFACE).exists():
             prefaces.append((path / PREFACE).read_text())
     return ReportInputs(
-        load_records(files), studies, tuple(pictures), "\n".join(prefaces)
+        load_records(files),
+        studies,
+        tuple(pictures),
+        "\n".join(prefaces),
+        tuple(file.name for file in files),
     )
 
 
@@ -88,15 +93,15 @@ def _pictures(folder: Path) -> list[ReportPicture]:
     files = {
         file.name for file in folder.glob("*.*") if file.suffix in (".png", ".gif")
     }
-    told = _captions(folder / CAPTIONS)
-    for name in sorted(files ^ told.keys()):
+    captions = _captions(folder / CAPTIONS)
+    for name in sorted(files ^ captions.keys()):
         what = "has no caption" if name in files else "has a caption, but is not there"
         raise BenchmarkError(f"{folder / name} {what}. Mend {folder / CAPTIONS}.")
     return [
         ReportPicture(
             name, (folder / name).read_bytes(), entry["caption"], entry["command"]
         )
-        for name, entry in told.items()
+        for name, entry in captions.items()
     ]
 
 
@@ -104,9 +109,9 @@ def _captions(path: Path) -> dict[str, dict[str, str]]:
     if not path.exists():
         return {}
     try:
-        told = json.loads(path.read_text())
+        captions = json.loads(path.read_text())
         complete = all(
-            {"caption", "command"} <= entry.keys() for entry in told.values()
+            {"caption", "command"} <= entry.keys() for entry in captions.values()
         )
     except (ValueError, AttributeError):
         complete = False
@@ -114,4 +119,4 @@ def _captions(path: Path) -> dict[str, dict[str, str]]:
         raise BenchmarkError(
             f'{path} must be {{"file": {{"caption": ..., "command": ...}}}}. Mend it.'
         )
-    return dict(told)
+    return dict(captions)

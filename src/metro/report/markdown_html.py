@@ -1,8 +1,10 @@
-"""Text written by hand, in the little Markdown that we use, as HTML."""
+"""Markdown written by hand, as HTML."""
 
 import re
-from collections.abc import Iterator
-from html import escape
+from collections.abc import Sequence
+
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
 
 _FENCE = "```"
 
@@ -23,59 +25,24 @@ def sections(text: str) -> list[tuple[str, str]]:
 def prose_to_html(text: str) -> str:
     """Return paragraphs, lists, tables and code as HTML.
 
-    Links to files lead nowhere from a page on its own; only their words are kept.
+    A link to a file leads nowhere from a page on its own; only its words are kept.
     """
-    return "\n".join(_block(chunk) for chunk in _chunks(text))
+    parser = MarkdownIt("commonmark", {"html": False}).enable("table")
+    tokens = parser.parse(text)
+    for token in tokens:
+        if token.children:
+            token.children = _without_file_links(token.children)
+    page = parser.renderer.render(tokens, parser.options, {})
+    # tabindex: a box that scrolls can be scrolled with the keyboard too.
+    page = page.replace("<table>", '<div class="table" tabindex="0"><table>')
+    return re.sub("</table>", "</table></div>", page).rstrip("\n")
 
 
-def _chunks(text: str) -> Iterator[str]:
-    """Yield what blank lines part; a fence is one chunk."""
-    for number, part in enumerate(text.split(_FENCE)):
-        if number % 2:
-            yield _FENCE + part.strip("\n")
-        else:
-            yield from (chunk for chunk in re.split(r"\n\s*\n", part) if chunk.strip())
-
-
-def _block(chunk: str) -> str:
-    if chunk.startswith(_FENCE):
-        return f"<pre><code>{escape(chunk[len(_FENCE) :])}</code></pre>"
-    chunk = chunk.strip("\n")
-    if chunk.startswith("- "):
-        items = re.split(r"^- ", chunk, flags=re.M)[1:]
-        return "<ul>" + "".join(f"<li>{inline(item)}</li>" for item in items) + "</ul>"
-    if chunk.startswith("|"):
-        return _table(chunk.split("\n"))
-    return f"<p>{inline(chunk)}</p>"
-
-
-def _table(lines: list[str]) -> str:
-    head, _, *rows = (
-        [part.strip() for part in line.strip("| ").split(" | ")] for line in lines
-    )
-    top = "".join(f"<th>{inline(cell)}</th>" for cell in head)
-    body = "".join(
-        "<tr>" + "".join(f"<td>{inline(cell)}</td>" for cell in row) + "</tr>"
-        for row in rows
-    )
-    return (
-        f'<div class="table" tabindex="0"><table><thead><tr>{top}</tr></thead>'
-        f"<tbody>{body}</tbody></table></div>"
-    )
-
-
-def inline(text: str) -> str:
-    """Return a line with code, strong and emphasised words and links as HTML."""
-    parts = re.split(r"(`[^`]+`)", " ".join(text.split()))
-    return "".join(
-        f"<code>{escape(part[1:-1])}</code>" if part.startswith("`") else _words(part)
-        for part in parts
-    )
-
-
-def _words(text: str) -> str:
-    text = escape(text, quote=False)
-    text = re.sub(r"\[([^]]+)\]\((https?:[^)]+)\)", r'<a href="\2">\1</a>', text)
-    text = re.sub(r"\[([^]]+)\]\([^)]+\)", r"\1", text)
-    text = re.sub(r"\*\*(.+?)\*\*", r"<strong>\1</strong>", text)
-    return re.sub(r"(?<!\w)\*([^*]+)\*(?!\w)", r"<em>\1</em>", text)
+def _without_file_links(tokens: Sequence[Token]) -> list[Token]:
+    kept, is_dropped = [], False
+    for token in tokens:
+        if token.type == "link_open":
+            is_dropped = not str(token.attrGet("href")).startswith("http")
+        if not (is_dropped and token.type in ("link_open", "link_close")):
+            kept.append(token)
+    return kept

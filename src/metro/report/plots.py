@@ -1,119 +1,198 @@
 """The plots of a report, as PNG bytes: success within T, success against seconds."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from importlib import import_module
 from io import BytesIO
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from metro.analysis.comparison import (
+    FLAT,
     FLAT_BEST,
     FLAT_PAPER,
     METRO,
-    ORDER,
     MethodResult,
     budgets_of,
-    lines_of,
     longest,
+    method_results,
     methods_of,
 )
-from metro.analysis.config_results import WITHOUT_PLANS, ConfigResult, front
+from metro.analysis.config_results import ConfigResult, pareto_front
+from metro.analysis.episode_results import Task
 from metro.analysis.statistics import wilson
 from metro.errors import MissingExtra
+from metro.planners.methods.registry import method_names
 
 COLOURS = (
     *("#0072b2", "#d55e00", "#e69f00", "#009e73", "#cc79a7", "#56b4e9"),
     *("#8c564b", "#7f7f7f", "#bcbd22", "#17becf", "#000000", "#9467bd"),
 )
 _MARKS = "osD^vP*Xph<>"
+_STYLES = ("solid", "dashed", "dotted", "dashdot")
 _PLACES = (
-    METRO,
-    FLAT_PAPER,
-    FLAT_BEST,
-    *(name for name in ORDER[2:] if "(" not in name),
+    *(METRO, FLAT_PAPER, FLAT_BEST),
+    *(name for name in method_names() if name not in (METRO, FLAT)),
 )
-"""A method looks the same in every plot."""
+"""A method has the same colour and mark in every plot."""
 
 
-def draw_curves(cells: Sequence[ConfigResult]) -> bytes:
-    """Return success within T of each method's best cell, with Wilson's bands."""
-    task = cells[0].task
-    figure, axes = _axes(_title(cells))
-    for label, some in methods_of(cells).items():
-        lines = lines_of(label, some)
-        if lines:
-            _curve(axes, longest(lines), _look(label))
-    for budget, name in zip(
-        budgets_of(task.goal_distance), ("2 d", "4 d"), strict=True
-    ):
+def draw_opening(tasks: Mapping[Task, Sequence[ConfigResult]]) -> bytes:
+    """Return success against seconds of planning: a row per world, a column per d.
+
+    One model family, the first by name. Where a world has several recordings, each has
+    its own line style. Only distances that every world has, if there are any.
+    """
+    family = min(task.family for task in tasks)
+    shown = {task: some for task, some in tasks.items() if task.family == family}
+    worlds = list(dict.fromkeys(task.benchmark for task in shown))
+    each = [{t.goal_distance for t in shown if t.benchmark == name} for name in worlds]
+    distances = sorted(set.intersection(*each) or set.union(*each))
+    figure, axes = pyplot().subplots(
+        len(worlds),
+        len(distances),
+        figsize=(0.8 + 3.1 * len(distances), 0.9 + 2.1 * len(worlds)),
+        sharey=True,
+        squeeze=False,
+        layout="constrained",
+    )
+    handles: dict[str, Any] = {}
+    for row, world in enumerate(worlds):
+        recordings = _recordings(shown, world)
+        for column, distance in enumerate(distances):
+            panel = axes[row][column]
+            _tidy(panel, f"{world}, d = {distance}")
+            for task, some in shown.items():
+                if (task.benchmark, task.goal_distance) == (world, distance):
+                    style = _STYLES[recordings.index(task.corpus) % len(_STYLES)]
+                    kept = [one for one in some if _is_in_opening(one)]
+                    handles |= _draw_fronts(panel, kept, linestyle=style)
+        _name_recordings(axes[row][0], recordings)
+    figure.supxlabel("planning, seconds per episode", fontsize=9)
+    figure.supylabel("success, %", fontsize=9)
+    figure.legend(
+        handles.values(), handles, loc="outside lower center", ncols=5, frameon=False,
+        fontsize=8,
+    )  # fmt: skip
+    return to_png(figure)
+
+
+def _is_in_opening(config: ConfigResult) -> bool:
+    """Return whether a configuration is of metro, flat or a hierarchical planner.
+
+    The paper's figure has no others; the oracle and ablations have tables.
+    """
+    shown = (METRO, FLAT, *method_names(needs_macro=True))
+    return config.key.is_usual and config.key.name in shown
+
+
+def _recordings(tasks: Mapping[Task, Any], world: str) -> list[str]:
+    return sorted({task.corpus for task in tasks if task.benchmark == world})
+
+
+def _name_recordings(axes: Any, recordings: Sequence[str]) -> None:
+    """Write which line style belongs to which recordings, if there are several."""
+    if len(recordings) > 1:
+        lines = [
+            f"{style}: {Path(name).stem}"
+            for style, name in zip(_STYLES, recordings, strict=False)
+        ]
+        axes.annotate(
+            "\n".join(lines), (0.02, 0.02), xycoords="axes fraction", fontsize=6,
+            color="#666666",
+        )  # fmt: skip
+
+
+def _draw_fronts(
+    axes: Any, configs: Sequence[ConfigResult], **look: str
+) -> dict[str, Any]:
+    """Draw the Pareto front of every method that plans; return a handle by label."""
+    handles = {}
+    for label, some in methods_of(configs).items():
+        points = pareto_front(some) if some and some[0].plans else []
+        if points:
+            (handles[label],) = axes.plot(
+                [point.seconds for point in points],
+                [100 * point.success for point in points],
+                marker=_MARKS[_place(label, some[0])],
+                markersize=4,
+                label=label,
+                **(_look(label, some[0]) | look),
+            )
+    return handles
+
+
+def _tidy(axes: Any, title: str) -> None:
+    axes.set_title(title, fontsize=9)
+    axes.grid(visible=True, alpha=0.25)
+    axes.spines[["top", "right"]].set_visible(False)
+    axes.set_xscale("log")
+    axes.xaxis.set_major_formatter("{x:g}")
+    axes.tick_params(labelsize=7)
+    axes.set(ylim=(-3, 103))
+
+
+def draw_curves(configs: Sequence[ConfigResult]) -> bytes:
+    """Return success within T of each method's best setting, with Wilson's bands."""
+    figure, axes = _axes(_title(configs))
+    for label, some in methods_of(configs).items():
+        results = method_results(label, some)
+        if results:
+            _curve(axes, longest(results), _look(label, some[0]))
+    budgets = budgets_of(configs[0].task.goal_distance)
+    for budget, name in zip(budgets, ("2 d", "4 d"), strict=True):
         if budget <= axes.get_xlim()[1]:
             axes.axvline(budget, color="#999999", linestyle=":", linewidth=1)
             axes.annotate(
-                name,
-                (budget, 1.01),
-                xycoords=("data", "axes fraction"),
-                ha="center",
-                fontsize=8,
-                color="#666666",
-            )
+                name, (budget, 1.01), xycoords=("data", "axes fraction"), ha="center",
+                fontsize=8, color="#666666",
+            )  # fmt: skip
     axes.set(xlabel="T, environment steps", ylabel="success within T, %")
     axes.set(xlim=(0, None), ylim=(-3, 103))
     return _png(figure, axes)
 
 
-def draw_fronts(cells: Sequence[ConfigResult]) -> bytes:
-    """Return success against seconds of planning: the (h, H, T) fronts of planners."""
-    figure, axes = _axes(_title(cells))
-    for label, some in methods_of(cells).items():
-        points = [] if label in WITHOUT_PLANS else front(some)
-        seconds = [point.seconds for point in points]
-        success = [100 * point.success for point in points]
-        if points:
-            axes.plot(
-                seconds,
-                success,
-                marker=_MARKS[_place(label)],
-                label=label,
-                **_look(label),
-            )
+def draw_fronts(configs: Sequence[ConfigResult]) -> bytes:
+    """Return success against seconds of planning: the Pareto fronts over (h, H, T)."""
+    figure, axes = _axes(_title(configs))
+    _draw_fronts(axes, configs)
     axes.set_xscale("log")
     axes.xaxis.set_major_formatter("{x:g}")
-    axes.set(xlabel="planning, seconds an episode", ylabel="success, %")
+    axes.set(xlabel="planning, seconds per episode", ylabel="success, %")
     axes.set(ylim=(-3, 103))
     return _png(figure, axes)
 
 
-def _place(label: str) -> int:
+def _place(label: str, config: ConfigResult) -> int:
     """Return the number of a method; its options share it."""
-    name = label if label in _PLACES else label.partition(" (")[0]
+    name = label if label in _PLACES else config.key.name
     return _PLACES.index(name) if name in _PLACES else len(_PLACES) - 1
 
 
-def _look(label: str) -> dict[str, str]:
-    """Return a method's colour; a dashed line for its options."""
-    dashed = "(" in label and label not in _PLACES
+def _look(label: str, config: ConfigResult) -> dict[str, str]:
+    """Return a method's colour; a dashed line where choices are unusual."""
     return {
-        "color": COLOURS[_place(label)],
-        "linestyle": "dashed" if dashed else "solid",
+        "color": COLOURS[_place(label, config)],
+        "linestyle": "solid" if config.key.is_usual else "dashed",
     }
 
 
-def _curve(axes: Any, line: MethodResult, look: dict[str, str]) -> None:
-    cell = line.cell
-    curve = cell.curve[: line.step_budget + 1]
-    bands = [wilson(round(rate * line.num_runs), line.num_runs) for rate in curve]
+def _curve(axes: Any, result: MethodResult, look: dict[str, str]) -> None:
+    config, count = result.config, result.num_runs
+    curve = config.curve[: result.step_budget + 1]
+    bands = [wilson(round(rate * count), count) for rate in curve]
     low, high = np.array(bands).T
-    name = cell.name.replace(cell.method, line.label, 1)
-    label = f"{name}, n = {line.num_runs}"
+    parts = (result.label, config.setting_text, f"n = {count}")
+    label = ", ".join(filter(None, parts))
     steps = np.arange(len(curve))
     axes.plot(steps, 100 * curve, label=label, **look)
     band = axes.fill_between(steps, 100 * low, 100 * high, alpha=0.12, lw=0)
     band.set_facecolor(look["color"])
 
 
-def _title(cells: Sequence[ConfigResult]) -> str:
-    task = cells[0].task
+def _title(configs: Sequence[ConfigResult]) -> str:
+    task = configs[0].task
     return f"{task.model}, d = {task.goal_distance}, {task.recordings}"
 
 

@@ -1,4 +1,4 @@
-"""The tables of a report, one function each: cells of a task in, a `Table` out."""
+"""The tables of one task: its results in, a `Table` out, one function each."""
 
 from collections.abc import Iterable, Sequence
 
@@ -10,12 +10,12 @@ from metro.analysis.comparison import (
     MethodResult,
     budgets_of,
     differences,
-    lines_of,
     longest,
+    method_results,
     methods_of,
     paper_of,
 )
-from metro.analysis.config_results import ConfigResult, front
+from metro.analysis.config_results import ConfigResult, pareto_front
 from metro.analysis.episode_results import PHASES, PLANNING, UNKNOWN, Task
 from metro.analysis.formatting import NOT_RUN, NOTHING, paper_percent, percent
 from metro.analysis.paper import PaperResult
@@ -26,24 +26,42 @@ from metro.report.document import Table
 _UNTAGGED = "untagged"
 
 
-def headline(cells: Sequence[ConfigResult], paper: Sequence[PaperResult]) -> Table:
-    """Return each method's success within T, with the paper's figure beside it."""
-    rows, task = [], cells[0].task
-    for label, some in methods_of(cells).items():
-        lines = lines_of(label, some)
-        rows += [_headline_row(line, paper) for line in lines]
-        if not lines:
+def success_table(
+    configs: Sequence[ConfigResult], paper: Sequence[PaperResult]
+) -> Table:
+    """Return each method's success within T, with the paper's number beside it."""
+    rows, task = [], configs[0].task
+    for label, some in methods_of(configs).items():
+        results = method_results(label, some)
+        rows += [_success_row(result, paper) for result in results]
+        if not results:
             budgets = budgets_of(task.goal_distance)
-            known = paper_figure(task, label, budgets[0], paper)
+            known = paper_text(task, label, budgets[0], paper)
             named = ", ".join(map(str, budgets))
-            rows.append(
-                (label, NOTHING, NOTHING, named, NOT_RUN, *[NOTHING] * 4, known)
-            )
-    header = ("method", "h", "H", "T", "success", "95 %", "mean ± std", "open starts")
-    return Table((*header, "runs", "paper"), tuple(rows), source_of(cells))
+            empty = [NOTHING] * 4
+            rows.append((label, NOTHING, NOTHING, named, NOT_RUN, *empty, known))
+    header = ("method", "h", "H", "T", "success", "95 %", "mean ± std",
+              "non-trivial starts", "runs", "paper")  # fmt: skip
+    return Table(header, tuple(rows), source_of(configs))
 
 
-def paired(cells: Sequence[ConfigResult]) -> Table | None:
+def _success_row(result: MethodResult, paper: Sequence[PaperResult]) -> tuple[str, ...]:
+    low, high = result.interval
+    left = result.success_nontrivial
+    return (
+        result.label,
+        *_setting(result.config),
+        str(result.step_budget),
+        f"{100 * result.success:.1f}",
+        f"{100 * low:.1f} to {100 * high:.1f}",
+        percent(*result.over_seeds),
+        NOTHING if left is None else f"{100 * left:.1f}",
+        str(result.num_runs),
+        paper_text(result.config.task, result.label, result.step_budget, paper),
+    )
+
+
+def paired(configs: Sequence[ConfigResult]) -> Table | None:
     """Return metro against the others on the same queries and seeds; None: no pair."""
     rows = tuple(
         (
@@ -55,110 +73,101 @@ def paired(cells: Sequence[ConfigResult]) -> Table | None:
             p_value_text(pair.p_value),
             str(pair.num_pairs),
         )
-        for pair in differences(cells)
+        for pair in differences(configs)
     )
     header = ("difference", "T", "points", "95 %", "only one solved", "p", "pairs")
-    return Table(header, rows, source_of(cells)) if rows else None
+    return Table(header, rows, source_of(configs)) if rows else None
 
 
-def arrivals(cells: Sequence[ConfigResult], paper: Sequence[PaperResult]) -> Table:
-    """Return how soon each method arrives, and which sub-goals it headed for."""
+def arrivals(configs: Sequence[ConfigResult], paper: Sequence[PaperResult]) -> Table:
+    """Return how soon each method arrives, and which kinds of sub-goals it had."""
     rows = []
-    for line in _longest(cells):
-        told = paper_of(line.cell.task, line.label, line.step_budget, paper)
-        named = [cell.arrival_ratio for cell in told]
+    for result in _longest(configs):
+        task = result.config.task
+        reported = paper_of(task, result.label, result.step_budget, paper)
+        ratios = [one.arrival_ratio for one in reported if one.arrival_ratio]
         rows.append(
             (
-                line.label,
-                str(line.step_budget),
-                str(line.num_runs),
-                _number(arrival_of(line)),
-                _number(next((ratio for ratio in named if ratio is not None), None)),
-                _kinds(line.cell),
+                result.label,
+                str(result.step_budget),
+                str(result.num_runs),
+                _number(arrival_of(result)),
+                _number(next(iter(ratios), None)),
+                _kinds(result.config),
             )
         )
     header = ("method", "T", "runs", "arrival ratio", "paper", "kinds of sub-goals")
-    return Table(header, tuple(rows), source_of(cells))
+    return Table(header, tuple(rows), source_of(configs))
 
 
-def arrival_of(line: MethodResult) -> float | None:
-    """Return the arrival ratio of a method within T, starts already solved left out."""
-    cell = line.cell
-    counted = ~cell.is_presolved & cell.solved(line.step_budget)
-    return arrival_ratio(cell.frames[counted], cell.demonstration[counted])
+def arrival_of(result: MethodResult) -> float | None:
+    """Return the arrival ratio of a method within T, on non-trivial starts."""
+    config = result.config
+    counted = ~config.is_trivial & config.solved(result.step_budget)
+    return arrival_ratio(config.frames[counted], config.demonstration[counted])
 
 
-def times(cells: Sequence[ConfigResult]) -> Table:
+def times(configs: Sequence[ConfigResult]) -> Table:
     """Return seconds of an episode by phase, and the macro planner's share."""
     rows = []
-    for line in _longest(cells):
-        spent = line.cell.seconds
-        share = line.cell.macro_overhead
+    for result in _longest(configs):
+        spent, share = result.config.seconds, result.config.macro_overhead
         planning = sum(spent[phase] for phase in PLANNING)
         rows.append(
             (
-                line.label,
-                str(line.cell.step_budget),
-                str(line.num_runs),
+                result.label,
+                str(result.config.step_budget),
+                str(result.num_runs),
                 *(_number(spent[phase], 3) for phase in PHASES),
                 _number(planning, 3),
                 _number(sum(spent.values()) - planning, 3),
                 NOTHING if share is None else f"{share:.1%}",
             )
         )
-    header = (
-        "method",
-        "T",
-        "runs",
-        *PHASES,
-        "planning",
-        "environment",
-        "macro overhead",
+    header = ("method", "T", "runs", *PHASES, "planning", "environment",
+              "macro overhead")  # fmt: skip
+    caption = (
+        "Mean seconds per episode at the whole budget T, at the batch size of the run. "
+        f"{source_of(configs)}"
     )
-    return Table(
-        header,
-        tuple(rows),
-        "Seconds an episode, mean over runs at their whole budget T, at the batch size "
-        f"they were run with. {source_of(cells)}",
-    )
+    return Table(header, tuple(rows), caption)
 
 
-def fronts(cells: Sequence[ConfigResult]) -> Table:
-    """Return the (h, H, T) of metro and flat that nobody beats in both."""
-    rows, chosen = [], methods_of(cells)
+def fronts(configs: Sequence[ConfigResult]) -> Table:
+    """Return the Pareto fronts of metro and flat over (h, H, T)."""
+    rows, methods = [], methods_of(configs)
     for label in (METRO, FLAT_BEST):
-        for point in front(chosen[label]):
-            setting = _setting(point.cell)
+        for point in pareto_front(methods[label]):
             success = f"{100 * point.success:.1f}"
-            seconds = _number(point.seconds, 3)
-            rows.append((label, *setting, str(point.step_budget), success, seconds))
+            numbers = (str(point.step_budget), success, _number(point.seconds, 3))
+            rows.append((label, *_setting(point.config), *numbers))
     header = ("method", "h", "H", "T", "success", "seconds of planning")
-    return Table(header, tuple(rows), source_of(cells))
+    return Table(header, tuple(rows), source_of(configs))
 
 
-def by_tag(cells: Sequence[ConfigResult]) -> Table | None:
-    """Return the success of each kind of query; None: no row has a tag."""
-    found = [row.tags for cell in cells for row in cell.outcomes]
+def by_tag(configs: Sequence[ConfigResult]) -> Table | None:
+    """Return the success by kind of query; None: no row has a tag."""
+    found = [run.tags for config in configs for run in config.runs]
     tags = sorted({tag for some in found for tag in some})
+    if not tags:
+        return None
     kinds = [*tags, *([_UNTAGGED] if not all(found) else [])]
     rows = []
-    for line in _longest(cells):
-        solved = line.cell.solved(line.step_budget)
-        told = [row.tags or (_UNTAGGED,) for row in line.cell.outcomes]
-        shares = (_share(solved[[kind in some for some in told]]) for kind in kinds)
-        rows.append((line.label, str(line.step_budget), *shares))
-    return (
-        Table(("method", "T", *kinds), tuple(rows), source_of(cells)) if tags else None
-    )
+    for result in _longest(configs):
+        solved = result.config.solved(result.step_budget)
+        tagged = [run.tags or (_UNTAGGED,) for run in result.config.runs]
+        shares = (_share(solved[[kind in some for some in tagged]]) for kind in kinds)
+        rows.append((result.label, str(result.step_budget), *shares))
+    return Table(("method", "T", *kinds), tuple(rows), source_of(configs))
 
 
-def source_of(cells: Iterable[ConfigResult]) -> str:
-    """Return what a figure is worth little without: n, seeds, queries, commit."""
-    rows = [row for cell in cells for row in cell.outcomes]
-    task = rows[0].task
-    queries = len({row.query for row in rows})
-    seeds = sorted({row.seed for row in rows})
-    commits = ", ".join(sorted({row.commit for row in rows}))
+def source_of(configs: Iterable[ConfigResult]) -> str:
+    """Return where numbers come from: n, seeds, query file and commits."""
+    runs = [run for config in configs for run in config.runs]
+    task = runs[0].task
+    queries = len({run.query for run in runs})
+    seeds = sorted({run.seed for run in runs})
+    commits = ", ".join(sorted({run.commit for run in runs}))
     digest = task.digests[2]
     shown = "" if digest == UNKNOWN else f" ({short(digest)})"
     return (
@@ -168,50 +177,34 @@ def source_of(cells: Iterable[ConfigResult]) -> str:
     )
 
 
-def paper_figure(
+def paper_text(
     task: Task, label: str, step_budget: int, paper: Sequence[PaperResult]
 ) -> str:
-    """Return the paper's figures at this d, with their T if it is not ours."""
+    """Return the paper's numbers at this d, with their T if it is not ours."""
     found = paper_of(task, label, step_budget, paper)
-    same = [cell for cell in found if cell.step_budget == step_budget]
+    same = [one for one in found if one.step_budget == step_budget]
     shown = [
-        paper_percent(cell) + ("" if same else f" (T = {cell.step_budget})")
-        for cell in same or found
+        paper_percent(one) + ("" if same else f" (T = {one.step_budget})")
+        for one in same or found
     ]
     return "; ".join(shown) or NOTHING
 
 
-def _headline_row(line: MethodResult, paper: Sequence[PaperResult]) -> tuple[str, ...]:
-    low, high = line.interval
-    left = line.without_presolved
-    return (
-        line.label,
-        *_setting(line.cell),
-        str(line.step_budget),
-        f"{100 * line.success:.1f}",
-        f"{100 * low:.1f} to {100 * high:.1f}",
-        percent(*line.over_seeds),
-        NOTHING if left is None else f"{100 * left:.1f}",
-        str(line.num_runs),
-        paper_figure(line.cell.task, line.label, line.step_budget, paper),
-    )
-
-
-def _longest(cells: Sequence[ConfigResult]) -> list[MethodResult]:
+def _longest(configs: Sequence[ConfigResult]) -> list[MethodResult]:
     """Return each method at the longest budget it is compared at."""
-    found = [lines_of(label, some) for label, some in methods_of(cells).items()]
-    return [longest(lines) for lines in found if lines]
+    found = [method_results(label, some) for label, some in methods_of(configs).items()]
+    return [longest(results) for results in found if results]
 
 
-def _setting(cell: ConfigResult) -> tuple[str, str]:
-    blocks, budget = (NOTHING if part is None else str(part) for part in cell.setting)
-    macro = "" if cell.macro_steps is None else f", h_h = {cell.macro_steps}"
+def _setting(config: ConfigResult) -> tuple[str, str]:
+    blocks, budget = (NOTHING if part is None else str(part) for part in config.setting)
+    macro = "" if config.macro_steps is None else f", h_h = {config.macro_steps}"
     return blocks + macro, budget
 
 
-def _kinds(cell: ConfigResult) -> str:
-    total = cell.kinds.total()
-    counted = sorted(cell.kinds.items(), key=lambda item: (-item[1], item[0]))
+def _kinds(config: ConfigResult) -> str:
+    total = config.kinds.total()
+    counted = sorted(config.kinds.items(), key=lambda item: (-item[1], item[0]))
     return ", ".join(f"{kind} {n / total:.0%}" for kind, n in counted) or NOTHING
 
 

@@ -147,12 +147,12 @@ def pair_up(
 
 
 def _runs(result: ConfigResult) -> set[Any]:
-    return {(row.query, row.seed) for row in result.outcomes}
+    return {(row.query, row.seed) for row in result.runs}
 
 
 def _keep(result: ConfigResult, runs: set[Any]) -> ConfigResult:
-    kept = tuple(row for row in result.outcomes if (row.query, row.seed) in runs)
-    return replace(result, outcomes=kept)
+    kept = tuple(row for row in result.runs if (row.query, row.seed) in runs)
+    return replace(result, runs=kept)
 
 
 def notes_of(results: Iterable[ConfigResult]) -> list[Block]:

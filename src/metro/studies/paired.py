@@ -4,16 +4,16 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from metro.analysis.comparison import METRO, by_task, paper_of
-from metro.analysis.config_results import ConfigResult, best_cell
+from metro.analysis.config_results import ConfigResult, best_config
 from metro.analysis.formatting import NOT_RUN, paper_percent
-from metro.analysis.grouping import make_cells
-from metro.analysis.paper import PaperResult, load_paper_cells
+from metro.analysis.grouping import group_rows
+from metro.analysis.paper import PaperResult, load_paper_results
 from metro.evaluation.records import Record
 from metro.planners.methods import oracle
 from metro.planners.methods.committed import COMMITTED
 from metro.report.document import Block, Table, Text
 from metro.report.study import Section, Study
-from metro.report.tables import arrival_of, paper_figure
+from metro.report.tables import arrival_of, paper_text
 from metro.studies.common import (
     NONE,
     PAIR_HEADER,
@@ -63,8 +63,8 @@ class _Comparison:
 
     def line(self, pair: PairedResults) -> tuple[str, ...]:
         """Return the line of a pair of ours."""
-        task, budget = pair.first.cell.task, pair.first.step_budget
-        setting = (task.goal_distance, *pair.first.cell.setting, budget)
+        task, budget = pair.first.config.task, pair.first.step_budget
+        setting = (task.goal_distance, *pair.first.config.setting, budget)
         theirs = [
             result.arrival_ratio
             for name in (METRO, self.method)
@@ -73,14 +73,14 @@ class _Comparison:
         return (
             *(task.benchmark, task.model, *map(str, setting), *pair.texts),
             *self._arrivals(*(_ratio(arrival_of(line)) for line in pair.both)),
-            paper_figure(task, METRO, budget, self.paper),
-            paper_figure(task, self.method, budget, self.paper),
+            paper_text(task, METRO, budget, self.paper),
+            paper_text(task, self.method, budget, self.paper),
             *self._arrivals(" and ".join(map(_ratio, theirs)) or NONE),
         )
 
     def missing_lines(self, pairs: Sequence[PairedResults]) -> list[tuple[str, ...]]:
         """Return a line for each of the paper's results that we have no pair of."""
-        tasks = [pair.second.cell.task for pair in pairs]
+        tasks = [pair.second.config.task for pair in pairs]
         known = {(task.benchmark, task.family, task.goal_distance) for task in tasks}
         return [
             self._missing_line(result)
@@ -128,7 +128,7 @@ def find_pairs(
             alike = [result for result in some if _is_alike(result, other)]
             longest = max((result.step_budget for result in alike), default=0)
             for budget in _budgets(other, min(longest, other.step_budget), paper):
-                chosen = best_cell(alike, budget)
+                chosen = best_config(alike, budget)
                 pair = None if chosen is None else pair_up(chosen, other, budget)
                 if pair is not None:
                     found.append(pair)
@@ -166,14 +166,14 @@ def render_oracle(rows: Sequence[Record]) -> Section:
 def _blocks(
     rows: Sequence[Record], method: str, reading: str, *, with_arrivals: bool
 ) -> Iterable[Block]:
-    compared = _Comparison(method, load_paper_cells(), with_arrivals)
-    pairs = find_pairs(make_cells(rows), method, compared.paper)
+    compared = _Comparison(method, load_paper_results(), with_arrivals)
+    pairs = find_pairs(group_rows(rows), method, compared.paper)
     lines = [*map(compared.line, pairs), *compared.missing_lines(pairs)]
     used = [row for row in rows if row["setting"]["method"] in (METRO, method)]
     caption = f"Success in percent, mean ± std over planner seeds; {commits_of(used)}."
     yield Text(reading)
     yield Table(compared.header, tuple(lines), caption)
-    yield from notes_of(line.cell for pair in pairs for line in pair.both)
+    yield from notes_of(line.config for pair in pairs for line in pair.both)
 
 
 def _place(result: PaperResult) -> tuple[str, str, int, int]:

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from metro.analysis.paper import PaperResult, load_paper_cells
+from metro.analysis.paper import PaperResult, load_paper_results
 from metro.benchmark import Benchmark, benchmarks_folder, load_benchmark
 from metro.data.corpus import Corpus, open_corpus
 from metro.errors import BenchmarkError
@@ -68,7 +68,7 @@ def rerun(asked: Rerun, bar: ProgressBar) -> list[PaperResult]:
     model = load_frozen(asked.source.model, trust_pickle=asked.source.trust_pickle)
     cells = [
         cell
-        for cell in load_paper_cells()
+        for cell in load_paper_results()
         if (cell.benchmark, cell.family) == (benchmark.name, model.family)
         and cell.goal_distance in asked.goal_distances
     ]

@@ -9,7 +9,7 @@ import numpy as np
 from metro.analysis.comparison import MethodResult
 from metro.analysis.config_results import ConfigResult
 from metro.analysis.formatting import percent
-from metro.analysis.grouping import make_cells
+from metro.analysis.grouping import group_rows
 from metro.evaluation.records import Record
 from metro.report.document import Picture, Table, Text
 from metro.report.study import Section, Study
@@ -117,7 +117,7 @@ def _results(rows: Sequence[Record]) -> list[tuple[Subset, ConfigResult]]:
     found = [
         (subset, result)
         for subset, some in groups.items()
-        for result in make_cells(some)
+        for result in group_rows(some)
     ]
     return sorted(found, key=_order)
 

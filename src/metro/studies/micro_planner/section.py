@@ -3,9 +3,9 @@
 from collections.abc import Sequence
 from typing import Any
 
-from metro.analysis.comparison import ORDER
+from metro.analysis.comparison import method_rank
 from metro.analysis.config_results import ConfigResult
-from metro.analysis.grouping import make_cells
+from metro.analysis.grouping import group_rows
 from metro.evaluation.records import Record
 from metro.planners.methods.flat import FLAT
 from metro.planners.methods.metro import METRO
@@ -54,12 +54,12 @@ def render(rows: Sequence[Record]) -> Section:
         pair
         for (base, role), some in groups.items()
         if role == FINE_TUNED and (base, BASE) in groups
-        for pair in _pairs(make_cells(some), make_cells(groups[base, BASE]))
+        for pair in _pairs(group_rows(some), group_rows(groups[base, BASE]))
     ]
     pairs.sort(key=_order)
     ours = _table(pairs, rows) if pairs else Text(_UNPAIRED)
     lines = [line for pair in pairs for line in reversed(pair.both)]
-    notes = notes_of(line.cell for line in lines)
+    notes = notes_of(line.config for line in lines)
     return Section((Text(_READING), ours, _paper_table(), *notes))
 
 
@@ -85,20 +85,20 @@ def _model_free_key(result: ConfigResult) -> tuple[Any, ...]:
 
 
 def _order(pair: PairedResults) -> tuple[Any, ...]:
-    result = pair.first.cell
+    result = pair.first.config
     task = result.task
     setting = (result.plan_blocks, result.waypoint_budget or 0)
     where = (task.benchmark, task.model, task.goal_distance)
-    return (*where, ORDER.index(result.method), *setting)
+    return (*where, method_rank(result.key), *setting)
 
 
 def _table(pairs: Sequence[PairedResults], rows: Sequence[Record]) -> Table:
     lines = []
     for pair in pairs:
-        result, (tuned, base, *differences) = pair.first.cell, pair.texts
+        result, (tuned, base, *differences) = pair.first.config, pair.texts
         setting = (result.task.goal_distance, result.method, *result.setting)
         shown = ["-" if value is None else str(value) for value in setting]
-        models = [_model(line.cell) for line in reversed(pair.both)]
+        models = [_model(line.config) for line in reversed(pair.both)]
         where = (result.task.benchmark, *models, *shown, str(pair.first.step_budget))
         lines.append((*where, base, tuned, *differences))
     return Table(
