@@ -16,10 +16,10 @@ from metro.cli.options import (
     TrustPickle,
     Workers,
 )
-from metro.cli.root import app, print_json, require_worlds
+from metro.cli.root import PAPER, app, print_json, require_worlds
 
 
-@app.command()
+@app.command(rich_help_panel=PAPER)
 def rerun(
     benchmark: BenchmarkName,
     corpus: Corpus,

@@ -9,7 +9,7 @@ from typer.core import TyperGroup
 
 from metro.cli.options import AsJson, RowsPath, Seed
 from metro.cli.reports import RowFiles
-from metro.cli.root import app, print_json
+from metro.cli.root import PAPER, app, print_json
 
 RESULTS = Path("results")
 
@@ -32,7 +32,7 @@ class Studies(TyperGroup):
 
 
 study = typer.Typer(cls=Studies, context_settings=app.info.context_settings)
-app.add_typer(study, name="study")
+app.add_typer(study, name="study", rich_help_panel=PAPER)
 
 
 @study.callback(invoke_without_command=True)
@@ -71,7 +71,7 @@ def studies(
     print_table(("study", "question", "rows"), shown)
 
 
-@app.command()
+@app.command(rich_help_panel=PAPER)
 def saturation(
     latents: Annotated[
         list[Path], typer.Argument(metavar="LATENTS", help="Made by metro encode.")

@@ -14,9 +14,7 @@ from metro.evaluation.queries import Query
 from metro.planners.methods.metro import METRO
 from metro.report.drawing.canvas import Tile, draw_tiles
 from metro.storage.artefacts import load_graph
-from metro.studies.residual.measure import SearchConfig
-from metro.studies.residual.sources import Asked, find_sub_goals
-from metro.studies.residual.targets import CONTROLS
+from metro.studies.residual.targets import CONTROLS, TargetConfig, find_sub_goals
 
 _COLUMNS = 6
 _SIDE = 112
@@ -25,9 +23,8 @@ _SIDE = 112
 
 def draw_pictures(
     rows: Sequence[dict[str, Any]],
-    source: SearchConfig,
-    context: EvalConfig,
-    asked: Asked,
+    source: EvalConfig,
+    config: TargetConfig,
     path: Path,
 ) -> None:
     """Write a PNG: nearest states above, recorded frames below, stock rendering.
@@ -37,10 +34,9 @@ def draw_pictures(
     recorded frame.
 
     Args:
-        rows: Of the latents; those with an error are left out.
-        source: World and recording.
-        context: With a graph, or without.
-        asked: Which latents they are.
+        rows: Rows of the latents; those with an error are left out.
+        source: Environment and corpus, with a graph or without.
+        config: Which latents they are.
         path: The PNG file.
     """
     kept = [row for row in rows if row["residual"] is not None]
@@ -51,7 +47,7 @@ def draw_pictures(
     try:
         with open_corpus(source.corpus) as corpus:
             recorded = opened.stage.read(corpus)
-        frames = _frames_below(kept, context, asked)
+        frames = _frames_below(kept, source, config)
         states = [opened.stage.space.require(row["state"]) for row in kept]
         draw = opened.stage.draw
         above = [
@@ -66,21 +62,21 @@ def draw_pictures(
 
 
 def _frames_below(
-    rows: Sequence[dict[str, Any]], context: EvalConfig, asked: Asked
+    rows: Sequence[dict[str, Any]], source: EvalConfig, config: TargetConfig
 ) -> list[int]:
     """Return the recorded frame to draw under each row."""
-    if asked.method in (*CONTROLS, METRO.name) or context.graph is None:
+    if config.method in (*CONTROLS, METRO.name) or source.graph is None:
         return [_own_or_nearest(row) for row in rows]
-    found = find_sub_goals(context, asked)
-    with context.open() as opened:
-        budget = asked.waypoint_budget or load_graph(context.graph).waypoint_budget
+    found = find_sub_goals(source, config)
+    with source.open() as context:
+        budget = config.waypoint_budget or load_graph(source.graph).waypoint_budget
         frames = []
         for row in rows:
-            told = row["latent"]
-            query = Query(told["episode"], told["start"], told["goal"])
-            routes, _ = opened.routes_for(budget, query)
-            sub_goal = MetroPlanner(routes)(found.observed[told["row"]])
-            goal = opened.frame_of(query.episode, query.goal)
+            latent = row["latent"]
+            query = Query(latent["episode"], latent["start"], latent["goal"])
+            routes, _ = context.routes_for(budget, query)
+            sub_goal = MetroPlanner(routes)(found.observed[latent["row"]])
+            goal = context.frame_of(query.episode, query.goal)
             frames.append(goal if sub_goal.frame is None else sub_goal.frame)
     return frames
 

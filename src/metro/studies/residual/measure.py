@@ -1,4 +1,4 @@
-"""One latent measured in its world: warm starts, pictures, the search, a row."""
+"""One latent measured in its environment: warm starts, pictures, search, rows."""
 
 import time
 from collections.abc import Sequence
@@ -18,6 +18,8 @@ from metro.data.provenance import require_fitting
 from metro.envs.state_space import States
 from metro.envs.state_spaces import OpenAdapter
 from metro.errors import BenchmarkError, LatentsError
+from metro.evaluation.context import EvalConfig
+from metro.models.devices import choose_device
 from metro.models.loading import load_frozen
 from metro.storage.artefacts import load
 from metro.storage.made_from import Provenance
@@ -31,42 +33,49 @@ _FIRST_SPREAD = 0.4
 
 @dataclass(frozen=True)
 class SearchConfig:
-    """Where the parts are: enough to open them in another process."""
+    """Where the parts are: enough to open them in another process.
 
-    benchmark: str
-    corpus: str
-    model: str
+    Attributes:
+        source: Environment, corpus and model.
+        latents: Latents, or a graph, of that corpus and model.
+    """
+
+    source: EvalConfig
     latents: Path
 
     def open(self) -> "SearchContext":
-        """Open all of them; close it after use."""
+        """Open all parts; close the context after use."""
         return SearchContext(self)
 
 
 class SearchContext:
-    """A world, a model and recorded states, to measure latents with."""
+    """An environment, a model and recorded states, to measure latents with."""
 
-    def __init__(self, source: SearchConfig) -> None:
+    def __init__(self, config: SearchConfig) -> None:
+        source = config.source
         self.benchmark = load_benchmark(source.benchmark)
-        self.model = load_frozen(source.model)
-        loaded = load(source.latents)
+        model = load_frozen(source.model, trust_pickle=source.trust_pickle)
+        # On the CPU unless asked: rows of one study are then equal to the last bit.
+        self.model = model.to(choose_device(source.device or "cpu"))
+        loaded = load(config.latents)
         self.latents: Latents = getattr(loaded, "latents", loaded)
         with open_corpus(source.corpus) as corpus:
             corpus.require(self.benchmark)
             require_fitting(corpus, self.model)
             made = Provenance.of(self.latents)
             made.require(model=self.model.digest, corpus=corpus.digest)
-            self._open = self._open_stage()
+            self._open = self._open_adapter()
             self.states = self._open.stage.read(corpus)
             self.corpus = {"name": Path(corpus.name).name, "digest": corpus.digest}
         self.space = self._open.stage.space
         widths = self.space.high - self.space.low
-        # a parameter that recordings never change is searched too
+        # The lower limit is for parameters that recordings never change: they are
+        # searched too.
         usual = np.clip(self.states.std(axis=0), 0.01 * widths, 0.25 * widths)
         self._spread = _FIRST_SPREAD * usual
 
     def close(self) -> None:
-        """Close the world."""
+        """Close the environment."""
         self._open.close()
 
     def encode(self, states: States) -> NDArray[np.float32]:
@@ -77,29 +86,32 @@ class SearchContext:
     def measure(
         self, target: Vector, budgets: Sequence[Budget], seed: int
     ) -> list[dict[str, Any]]:
-        """Return what the rows of a latent say, one a budget.
+        """Return what the rows of a latent say, one per budget.
 
-        The smaller budget's answer is read off the larger one's search. A world that
-        fails leaves rows with its error, and is opened anew.
+        The smaller budget's result is read off the larger one's search. After an
+        environment fails, its rows have the error, and it is opened again.
         """
         started = time.perf_counter()
         frames, gaps = self.nearest(target, max(b.restarts for b in budgets))
-        told = {
+        measured = {
             "nearest": {"frame": int(frames[0]), "gap": float(gaps[0])},
             "own_frame": self.own_frame(target),
         }
         try:
             found = self._search(target, frames, budgets, seed)
-        except (BenchmarkError, LatentsError):  # a mistake, not the world's fault
+        except (
+            BenchmarkError,
+            LatentsError,
+        ):
             raise
-        except Exception as error:  # simulators raise all sorts
+        except Exception as error:  # simulators raise errors of any type
             message = f"{type(error).__name__}: {error}"
             with suppress(Exception):  # what died may not close either
                 self._open.close()
-            self._open = self._open_stage()
+            self._open = self._open_adapter()
             found = [{"residual": None, "error": message} for _ in budgets]
         seconds = round(time.perf_counter() - started, 2)
-        return [told | row | {"seconds": seconds} for row in found]
+        return [measured | row | {"seconds": seconds} for row in found]
 
     def _search(
         self, target: Vector, frames: NDArray[Any], budgets: Sequence[Budget], seed: int
@@ -109,7 +121,7 @@ class SearchContext:
             max(budget.iterations for budget in budgets),
             budgets[0].candidates,
         )
-        trail = search_states(
+        history = search_states(
             target,
             self.space,
             self.encode,
@@ -119,13 +131,13 @@ class SearchContext:
         )
         rows = []
         for budget in budgets:
-            closest = trail.within(budget)
+            best = history.within(budget)
             rows.append(
                 {
-                    "residual": closest.residual,
-                    "state": [float(value) for value in closest.state],
-                    "num_renders": closest.num_renders,
-                    "course": [round(gap, 5) for gap in trail.course(budget)],
+                    "residual": best.residual,
+                    "state": [float(value) for value in best.state],
+                    "num_renders": best.num_renders,
+                    "course": [round(gap, 5) for gap in history.best_so_far(budget)],
                     "error": None,
                 }
             )
@@ -160,5 +172,5 @@ class SearchContext:
         same = (self.latents.z == np.asarray(target)).all(axis=1)
         return int(same.argmax()) if same.any() else None
 
-    def _open_stage(self) -> OpenAdapter:
+    def _open_adapter(self) -> OpenAdapter:
         return OpenAdapter(self.benchmark, self.model.image_size, self.model.rendering)

@@ -1,50 +1,96 @@
-"""Many latents measured by several processes: a row each, resumable."""
+"""Measures many latents with several processes, and resumes."""
 
 import json
-import multiprocessing
-import signal
-from collections.abc import Iterator, Mapping, Sequence
-from concurrent.futures import FIRST_COMPLETED, ProcessPoolExecutor, wait
-from concurrent.futures.process import BrokenProcessPool
+from collections.abc import Generator, Mapping, Sequence
+from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
+from metro.benchmark import load_benchmark
 from metro.core.gaps import gaps_of_pairs
 from metro.core.latents import Latents
 from metro.data.collect.spec import library_versions
 from metro.data.collect.workers import use_one_thread
 from metro.envs.rendering import Renderer, adopt, find_renderer
-from metro.errors import BenchmarkError, WorldError
+from metro.errors import BenchmarkError
+from metro.evaluation.context import EvalConfig
 from metro.evaluation.records import append_records, read_records, require_writable
+from metro.pool import run_tasks
+from metro.studies.residual.figure import draw_pictures
 from metro.studies.residual.measure import SearchConfig, SearchContext
 from metro.studies.residual.search import Budget, find_budget
-from metro.studies.residual.targets import Targets, digest_of
-from metro.types import Progress, Vector
+from metro.studies.residual.targets import (
+    TargetConfig,
+    Targets,
+    digest_of,
+    find_targets,
+)
+from metro.types import Progress, ProgressBar, Vector
 from metro.version import commit
-
-StateColumns = dict[str, Any]
 
 _SAMPLES = 5_000
 
-_lab: SearchContext | None = None
-"""What a worker process has open."""
+
+@dataclass(frozen=True)
+class ResidualConfig:
+    """What the study measures.
+
+    Attributes:
+        source: Environment, corpus and model, and what the method needs.
+        latents: Latents, or a graph, of that corpus and model.
+        output: File of rows (.jsonl) to append to.
+        targets: Which latents are measured.
+        budgets: Names of `metro.studies.residual.search.BUDGETS`.
+        workers: Number of worker processes.
+        pictures: PNG of the nearest states to write; None: none.
+    """
+
+    source: EvalConfig
+    latents: Path
+    output: Path
+    targets: TargetConfig
+    budgets: Sequence[str] = ("small",)
+    workers: int = 1
+    pictures: Path | None = None
+
+
+def run(config: ResidualConfig, bar: ProgressBar) -> list[dict[str, Any]]:
+    """Find the latents, measure those that have no row yet; return the rows of all."""
+    method = config.targets.method
+    with bar(f"Running {method}") as progress:
+        targets = find_targets(
+            config.source, config.latents, config.targets, progress=progress
+        )
+    with bar(f"Residuals of {method}") as progress:
+        rows = measure_residuals(
+            SearchConfig(config.source, config.latents),
+            targets,
+            config.output,
+            budgets=config.budgets,
+            seed=config.targets.seed,
+            workers=config.workers,
+            progress=progress,
+        )
+    if config.pictures is not None:
+        draw_pictures(rows, config.source, config.targets, config.pictures)
+    return rows
 
 
 @dataclass(frozen=True)
-class ResidualItem:
-    """One latent, the budgets that lack a row, and what its rows say beforehand."""
+class _Task:
+    """One latent, the budgets that lack a row, and the metadata of its rows."""
 
     target: Vector
     budgets: Mapping[str, Budget]
     seed: int
-    told: StateColumns
+    metadata: dict[str, Any]
 
 
-def measure_residuals(  # noqa: PLR0913  (one argument a setting, as the verb has them)
-    source: SearchConfig,
+def measure_residuals(  # noqa: PLR0913  (one argument per setting)
+    config: SearchConfig,
     targets: Targets,
     path: Path,
     *,
@@ -52,20 +98,20 @@ def measure_residuals(  # noqa: PLR0913  (one argument a setting, as the verb ha
     seed: int = 0,
     workers: int = 1,
     progress: Progress | None = None,
-) -> list[StateColumns]:
+) -> list[dict[str, Any]]:
     """Measure every latent with every budget; append rows to ``path``, return them.
 
-    Rows that the file has already are not measured again. A latent is searched for by
+    Rows that the file already has are not measured again. A latent is searched for by
     one process with one thread and random numbers of its own, so the number of
     workers changes nothing.
 
     Args:
-        source: Where world, recording, model and latents are.
+        config: Where environment, corpus, model and latents are.
         targets: What to measure.
-        path: Rows (.jsonl).
+        path: File of rows (.jsonl).
         budgets: Names of `metro.studies.residual.search.BUDGETS`.
-        seed: Of the search.
-        workers: Processes.
+        seed: Random seed of the search.
+        workers: Number of worker processes.
         progress: Called with rows (done, total).
     """
     if workers < 1:
@@ -73,17 +119,18 @@ def measure_residuals(  # noqa: PLR0913  (one argument a setting, as the verb ha
     chosen = {name: find_budget(name) for name in budgets}
     done = {run_key(row): row for row in read_records(path)}
     require_writable(path)
-    tasks, wanted = _plan(source, targets, chosen, seed, set(done))
-    for rows in _carry_out(source, tasks, workers):
-        append_records(rows, path)
-        done |= {run_key(row): row for row in rows}
-        if progress is not None:
-            progress(sum(key in done for key in wanted), len(wanted))
+    tasks, wanted = _plan(config, targets, chosen, seed, set(done))
+    with closing(_measure(config, tasks, workers)) as measured:
+        for rows in measured:
+            append_records(rows, path)
+            done |= {run_key(row): row for row in rows}
+            if progress is not None:
+                progress(sum(key in done for key in wanted), len(wanted))
     return [done[key] for key in wanted]
 
 
 def run_key(row: Mapping[str, Any]) -> str:
-    """Return what a row answers: the same key, the same question."""
+    """Return what a row measures: rows of equal keys are the same measurement."""
     names = ("benchmark", "method", "latent", "budget", "seed", "rendering", "setting")
     digests = [
         (row.get(part) or {}).get("digest") for part in ("model", "corpus", "macro")
@@ -111,119 +158,91 @@ def typical_gaps(latents: Latents) -> dict[str, float]:
 
 
 def _plan(
-    source: SearchConfig,
+    config: SearchConfig,
     targets: Targets,
     budgets: Mapping[str, Budget],
     seed: int,
     done: set[str],
-) -> tuple[list[ResidualItem], list[str]]:
+) -> tuple[list[_Task], list[str]]:
     """Return what is left to do, and the keys of all rows."""
-    lab = source.open()
-    try:
-        targets.require(lab.model.latent_size)
-        told = _describe(lab, targets, seed)
-    finally:
-        lab.close()
-    tasks: list[ResidualItem] = []
+    with closing(config.open()) as context:
+        targets.require(context.model.latent_size)
+        metadata = _metadata(context, targets, seed)
+    tasks: list[_Task] = []
     wanted: list[str] = []
     for target, where in zip(targets.z, targets.where, strict=True):
-        row = told | {"latent": {"digest": digest_of(target)[:16], **where}}
+        row = metadata | {"latent": {"digest": digest_of(target)[:16], **where}}
         keys = {name: run_key(row | {"budget": name}) for name in budgets}
         left = {name: budgets[name] for name, key in keys.items() if key not in done}
         if left:
-            tasks.append(ResidualItem(target, left, seed, row))
+            tasks.append(_Task(target, left, seed, row))
         wanted += keys.values()
     return tasks, wanted
 
 
-def _describe(lab: SearchContext, targets: Targets, seed: int) -> StateColumns:
+def _metadata(context: SearchContext, targets: Targets, seed: int) -> dict[str, Any]:
     """Return what every row says about where it comes from."""
-    model = lab.model
+    model = context.model
     return {
-        "benchmark": lab.benchmark.name,
+        "benchmark": context.benchmark.name,
         "model": {"name": model.name, "family": model.family, "digest": model.digest},
-        "corpus": lab.corpus,
+        "corpus": context.corpus,
         "macro": None,
         "setting": None,
-        **targets.told,
+        **targets.metadata,
         "method": targets.method,
         "seed": seed,
-        "parameters": list(lab.space.names),
-        "gaps": typical_gaps(lab.latents),
+        "parameters": list(context.space.names),
+        "gaps": typical_gaps(context.latents),
         "rendering": model.rendering,
-        "renderer": str(find_renderer(lab.benchmark)),
+        "renderer": str(find_renderer(context.benchmark)),
         "versions": library_versions() | {"commit": commit()},
     }
 
 
-def _carry_out(
-    source: SearchConfig, tasks: Sequence[ResidualItem], workers: int
-) -> Iterator[list[StateColumns]]:
-    if not tasks:
-        return
-    if workers == 1 or len(tasks) == 1:
-        yield from _here(source, tasks)
-        return
-    from metro.benchmark import load_benchmark
-
-    renderer = find_renderer(load_benchmark(source.benchmark))
-    pool = ProcessPoolExecutor(
-        min(workers, len(tasks)),
-        mp_context=multiprocessing.get_context("spawn"),
-        initializer=_open,
-        initargs=(source, renderer),
-    )
-    try:
-        waiting = {pool.submit(_work, task) for task in tasks}
-        while waiting:
-            ready, waiting = wait(waiting, return_when=FIRST_COMPLETED)
-            for future in ready:
-                yield future.result()
-    except BrokenProcessPool as error:
-        raise WorldError(
-            "A searching process died without a word, perhaps for want of memory. The "
-            "same command goes on with what was finished; try fewer workers."
-        ) from error
-    finally:
-        pool.shutdown(wait=False, cancel_futures=True)
-        for child in multiprocessing.active_children():
-            child.terminate()
+def _measure(
+    config: SearchConfig, tasks: Sequence[_Task], workers: int
+) -> Generator[list[dict[str, Any]], None, None]:
+    """Yield the rows of every task, from this process or from several."""
+    if len(tasks) > 1 and workers > 1:
+        # The renderer is chosen once: pictures of two renderers could differ.
+        renderer = find_renderer(load_benchmark(config.source.benchmark))
+        yield from run_tasks(
+            _rows,
+            tasks,
+            open_context=_open,
+            arguments=(config, renderer),
+            workers=workers,
+        )
+    elif tasks:
+        yield from _measure_here(config, tasks)
 
 
-def _here(
-    source: SearchConfig, tasks: Sequence[ResidualItem]
-) -> Iterator[list[StateColumns]]:
+def _measure_here(
+    config: SearchConfig, tasks: Sequence[_Task]
+) -> Generator[list[dict[str, Any]], None, None]:
     import torch
 
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
-    lab = source.open()
     try:
-        for task in tasks:
-            yield _rows(lab, task)
+        with closing(config.open()) as context:
+            for task in tasks:
+                yield _rows(context, task)
     finally:
-        lab.close()
         torch.set_num_threads(threads)
 
 
-def _open(source: SearchConfig, renderer: Renderer) -> None:
-    """Open the lab of a worker process; Ctrl-C is its parent's business."""
-    global _lab
-    signal.signal(signal.SIGINT, signal.SIG_IGN)
+def _open(config: SearchConfig, renderer: Renderer) -> SearchContext:
+    """Return the context of a worker process."""
     use_one_thread()
     adopt(renderer)
-    _lab = source.open()
+    return config.open()
 
 
-def _work(task: ResidualItem) -> list[StateColumns]:
-    if _lab is None:  # the pool calls `_open` first
-        raise AssertionError("a worker without a lab")
-    return _rows(_lab, task)
-
-
-def _rows(lab: SearchContext, task: ResidualItem) -> list[StateColumns]:
-    found = lab.measure(task.target, list(task.budgets.values()), task.seed)
+def _rows(context: SearchContext, task: _Task) -> list[dict[str, Any]]:
+    found = context.measure(task.target, list(task.budgets.values()), task.seed)
     return [
-        task.told | {"budget": name} | row
+        task.metadata | {"budget": name} | row
         for name, row in zip(task.budgets, found, strict=True)
     ]

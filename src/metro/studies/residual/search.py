@@ -1,4 +1,4 @@
-"""The realisability residual: how far a latent is from any state a world can show.
+"""The realisability residual: how far a latent is from any state that can exist.
 
 r(z) = min over states s of ‖φ(render(s)) − z‖₂, by the cross-entropy method (CEM) over
 the simulator's own parameters. A search bounds r(z) from above; where a larger one
@@ -50,7 +50,7 @@ class Budget:
 
 
 BUDGETS = {"small": Budget(3, 20), "large": Budget(8, 30)}
-"""The paper's two: 23,040 and 92,160 renders a latent."""
+"""The paper's two: 23,040 and 92,160 renders per latent."""
 
 
 def find_budget(name: str) -> Budget:
@@ -67,7 +67,7 @@ class Starts:
     """Where restarts begin.
 
     Attributes:
-        states: ``[R, S]``, one a restart; more are not used.
+        states: ``[R, S]``, one per restart; more are not used.
         spread: ``[S]`` standard deviation of the first candidates around each.
     """
 
@@ -103,7 +103,7 @@ class SearchHistory:
         if budget.restarts > len(self.gaps) or budget.iterations > self.gaps.shape[1]:
             raise BenchmarkError(
                 f"A search of {self.gaps.shape} restarts and iterations does not "
-                f"tell what {budget} finds."
+                f"say what {budget} finds."
             )
         last = budget.iterations - 1
         best = int(np.argmin(self.gaps[: budget.restarts, last]))
@@ -113,7 +113,7 @@ class SearchHistory:
             int(self.renders[: budget.restarts, last].sum()),
         )
 
-    def course(self, budget: Budget) -> list[float]:
+    def best_so_far(self, budget: Budget) -> list[float]:
         """Return the smallest gap after each of the iterations of a budget."""
         inside = self.gaps[: budget.restarts, : budget.iterations]
         return [float(gap) for gap in inside.min(axis=0)]
@@ -128,10 +128,10 @@ def search_states(
     budget: Budget,
     seed: Sequence[int] = (0,),
 ) -> SearchHistory:
-    """Return the course of a search for the state whose picture encodes to ``target``.
+    """Return the history of a search for the state whose picture encodes to ``target``.
 
-    A restart draws from a stream of its own and looks at nobody else, so that those of
-    a smaller budget are a part of a larger one's.
+    A restart has random numbers of its own and is independent of the others, so that
+    the restarts of a smaller budget are the first of a larger one.
 
     Args:
         target: ``[D]`` the latent z.
@@ -139,7 +139,7 @@ def search_states(
         encode: Draws and encodes states; never sees one that cannot exist.
         starts: Where each restart begins, and how widely it looks first.
         budget: How much to draw.
-        seed: Of all random numbers, with the number of the restart.
+        seed: Random seed; the number of the restart is added to it.
     """
     goal = _require_latent(target)
     shape = starts.states.shape
@@ -148,13 +148,13 @@ def search_states(
             f"{budget.restarts} restarts need as many starts [{space.size}], got an "
             f"array of shape {shape}."
         )
-    courses = [
+    histories = [
         _Restart(goal, space, encode, start, starts.spread).run(
             budget, np.random.default_rng([*seed, number])
         )
         for number, start in enumerate(starts.states[: budget.restarts])
     ]
-    gaps, states, renders = zip(*courses, strict=True)
+    gaps, states, renders = zip(*histories, strict=True)
     return SearchHistory(np.array(gaps), np.array(states), np.array(renders))
 
 
@@ -189,14 +189,14 @@ class _Restart:
         self, budget: Budget, rng: np.random.Generator
     ) -> tuple[list[float], list[States], list[int]]:
         """Return gap, state and pictures so far, after every iteration."""
-        course: tuple[list[float], list[States], list[int]] = ([], [], [])
+        history: tuple[list[float], list[States], list[int]] = ([], [], [])
         for _ in range(budget.iterations):
             if not self._is_still():
                 self._iterate(budget.candidates, rng)
-            course[0].append(self._best)
-            course[1].append(self._state)
-            course[2].append(self._renders)
-        return course
+            history[0].append(self._best)
+            history[1].append(self._state)
+            history[2].append(self._renders)
+        return history
 
     def _is_still(self) -> bool:
         deviations = np.sqrt(np.diag(self._covariance))
@@ -204,7 +204,7 @@ class _Restart:
 
     def _iterate(self, candidates: int, rng: np.random.Generator) -> None:
         steps = rng.standard_normal((candidates, self._space.size)) @ self._root().T
-        steps[0] = 0  # the mean itself is looked at too
+        steps[0] = 0  # the mean itself is a candidate too
         states, possible = self._space.admit(self._mean + steps)
         states = states[possible]
         self._renders += len(states)

@@ -1,4 +1,4 @@
-"""The study of realisability residuals: are sub-goals states that a world can show?"""
+"""Renders realisability residuals: are sub-goals states that can exist?"""
 
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass
@@ -36,7 +36,7 @@ class ResidualResult:
     Attributes:
         benchmark: Such as ``pusht``.
         model: Its name.
-        method: Where the latents are from.
+        method: Where the latents come from.
         planner: What the runs were planned with, in words; empty for a control.
         budget: Of the search.
         num_latents: n, those whose world failed left out.
@@ -111,7 +111,7 @@ def render_residual(rows: Sequence[Record]) -> Section:
             "r(z) = min over states of ‖φ(render(s)) − z‖, Eq. 3; small: 3 × 20 × 384 "
             "renders at most, large: 8 × 30 × 384. Frame gap: median of consecutive "
             "frames; cross gap: of frames of two episodes. The paper's model is "
-            f"another one: its figures are in other units. {commits_of(rows)}.",
+            f"another one: its numbers are in other units. {commits_of(rows)}.",
         ),
         *(Text(sentence) for sentence in _plateaus(rows, cells)),
     ]
@@ -160,13 +160,13 @@ def draw_residuals(rows: Sequence[Record], benchmark: str) -> bytes:
 
 
 def _unique(rows: Sequence[Record]) -> list[Record]:
-    """Return one row an answer, in an order that is the rows' own.
+    """Return one row per measurement, in an order that is the rows' own.
 
     Raises:
-        BenchmarkError: For a row of something else, or two answers that disagree.
+        BenchmarkError: For a row of something else, or two measurements that disagree.
     """
     kept: dict[tuple[str, ...], Record] = {}
-    for key, row in parse_rows(rows, NAME, _read):
+    for key, row in parse_rows(rows, NAME, _parse):
         known = kept.setdefault(key, row)
         if known["residual"] != row["residual"]:
             raise BenchmarkError(
@@ -177,8 +177,8 @@ def _unique(rows: Sequence[Record]) -> list[Record]:
     return [kept[key] for key in sorted(kept)]
 
 
-def _read(row: Record) -> tuple[tuple[str, ...], Record]:
-    """Return which question a row answers, and the row."""
+def _parse(row: Record) -> tuple[tuple[str, ...], Record]:
+    """Return what a row measures, and the row."""
     if row["method"] not in _METHODS or row["budget"] not in _BUDGETS:
         raise ValueError(f"{row['method']} with budget {row['budget']}")
     if row["residual"] is not None:
@@ -192,7 +192,7 @@ def _read(row: Record) -> tuple[tuple[str, ...], Record]:
 
 
 def _model(row: Record) -> str:
-    """Return the model's name; weights of the same name are told apart."""
+    """Return the model's name; weights of the same name differ in digest."""
     return f"{row['model']['name']} ({str(row['model']['digest'])[:8]})"
 
 
@@ -285,7 +285,7 @@ RESIDUAL = Study(
     name=NAME,
     title="Are sub-goals realisable?",
     question=(
-        "How far is a sub-goal from the nearest state that the world can show, and "
+        "How far is a sub-goal from the nearest state that can exist, and "
         "does a larger search find a nearer one?"
     ),
     command=(

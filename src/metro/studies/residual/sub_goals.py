@@ -28,19 +28,19 @@ _GOAL = "goal"
 
 
 class RecordingSelector:
-    """Passes on what another guide says, and keeps every new sub-goal.
+    """Passes on what another selector returns, and keeps every new sub-goal.
 
     Implements `metro.planners.closed_loop.SubgoalSelector`.
     """
 
-    def __init__(self, guide: SubgoalSelector) -> None:
-        self._guide = guide
+    def __init__(self, selector: SubgoalSelector) -> None:
+        self._selector = selector
         self.sub_goals: list[tuple[Vector, Vector, int]] = []
         """Sub-goal, observation and step of each, the goal itself left out."""
 
     def __call__(self, observed: Vector, step: int) -> tuple[Vector, str]:
-        """Return what the other guide returns."""
-        target, kind = self._guide(observed, step)
+        """Return what the other selector returns."""
+        target, kind = self._selector(observed, step)
         is_new = not self.sub_goals or not np.array_equal(self.sub_goals[-1][0], target)
         if is_new and not kind.startswith(_GOAL):
             self.sub_goals.append((np.array(target), np.array(observed), step))
@@ -112,9 +112,9 @@ def _save(found: SubGoals, path: Path) -> None:
 def _provenance(
     context: EvalContext, setting: Setting, queries: QuerySet
 ) -> dict[str, Any]:
-    told = row_metadata(context, queries, setting)
+    metadata = row_metadata(context, queries, setting)
     kept = ("benchmark", "model", "corpus", "macro", "graph", "rendering")
-    return {name: told[name] for name in kept} | {
+    return {name: metadata[name] for name in kept} | {
         "setting": vars(setting),
         "queries": [query.to_json() for query in queries],
     }
@@ -127,23 +127,25 @@ def _collect(
     provenance: dict[str, Any],
     progress: Progress | None,
 ) -> SubGoals:
-    asked: Sequence[Query] = list(queries)
-    attempts = make_rollouts(context, setting, asked)
-    guides = [RecordingSelector(attempt.selector) for attempt in attempts]
-    for attempt, guide in zip(attempts, guides, strict=True):
-        attempt.selector = guide
-    actor = make_micro_planner(context, setting, asked)
-    run_rollouts(attempts, actor, step_budget=setting.step_budget, progress=progress)
-    context.envs.discard(*(a.env for a in attempts if a.error is not None))
+    planned: Sequence[Query] = list(queries)
+    rollouts = make_rollouts(context, setting, planned)
+    recorders = [RecordingSelector(rollout.selector) for rollout in rollouts]
+    for rollout, recorder in zip(rollouts, recorders, strict=True):
+        rollout.selector = recorder
+    micro_planner = make_micro_planner(context, setting, planned)
+    run_rollouts(
+        rollouts, micro_planner, step_budget=setting.step_budget, progress=progress
+    )
+    context.envs.discard(*(a.env for a in rollouts if a.error is not None))
     found = [
         (latent, observed, [query.episode, query.start, query.goal, step])
-        for query, guide in zip(asked, guides, strict=True)
-        for latent, observed, step in guide.sub_goals
+        for query, recorder in zip(planned, recorders, strict=True)
+        for latent, observed, step in recorder.sub_goals
     ]
     if not found:
         raise BenchmarkError(
             f"{setting.method} issued no sub-goals but the goal itself in "
-            f"{len(asked)} queries. Ask for more queries, or for farther goals."
+            f"{len(planned)} queries. Ask for more queries, or for farther goals."
         )
     latents, observed, where = (np.array(part) for part in zip(*found, strict=True))
     return SubGoals(

@@ -5,23 +5,76 @@ Decision: D25.
 
 import hashlib
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from metro.core.latents import Latents
 from metro.errors import BenchmarkError, LatentsError
+from metro.evaluation.context import EvalConfig
+from metro.evaluation.draw_queries import find_queries
+from metro.evaluation.settings import choose_settings
+from metro.models.loading import load_frozen
+from metro.planners.hierarchical.hierarchy import require_macro
 from metro.planners.methods.metro import METRO
 from metro.planners.methods.random import RANDOM
-from metro.planners.methods.registry import method_names
-from metro.studies.residual.sub_goals import SubGoals
-from metro.types import LatentArray, Vector
+from metro.planners.methods.registry import find_method, method_names
+from metro.storage.artefacts import load
+from metro.studies.residual.sub_goals import SubGoals, collect_sub_goals
+from metro.types import LatentArray, Progress, Vector
 
 PLANNERS = (*method_names(needs_macro=True), METRO.name)
-CONTROLS = ("recorded", RANDOM.name)
-"""Of all kinds, fewer latents are the first of more, so that rows can be added to."""
+RECORDED = "recorded"
+CONTROLS = (RECORDED, RANDOM.name)
 SOURCES = (*PLANNERS, *CONTROLS)
+_PLANNER_SEED = 7
+
+
+@dataclass(frozen=True)
+class TargetConfig:
+    """Which latents are measured.
+
+    Attributes:
+        method: One of `SOURCES`.
+        count: Number of latents. The first of many are the few of a smaller count, so
+            that rows can be added later.
+        seed: Random seed for the choice of latents, and for the search.
+        goal_distance: d of the runs that issue sub-goals, frames.
+        num_queries: Number of runs: the first queries of the file.
+        folder: Folder that keeps the sub-goals of runs.
+        step_budget: T of the runs, environment steps; None: 2 d.
+        queries: Query file; None: the benchmark's own.
+        plan_blocks: h of metro; None: 1.
+        waypoint_budget: H of metro, frames, also where pictures show what it retrieves
+            beside the sub-goals of others; None: the graph's own.
+        macro_steps: h_h of the hi-lewm methods; None: the method's own.
+    """
+
+    method: str
+    count: int
+    seed: int = 0
+    goal_distance: int = 75
+    num_queries: int = 10
+    folder: Path = Path("out/sub-goals")
+    step_budget: int | None = None
+    queries: Path | None = None
+    plan_blocks: int | None = None
+    waypoint_budget: int | None = None
+    macro_steps: int | None = None
+
+    def __post_init__(self) -> None:
+        if self.method not in SOURCES:
+            raise BenchmarkError(
+                f"method must be one of {', '.join(SOURCES)}, got {self.method!r}."
+            )
+        if self.seed < 0:
+            raise BenchmarkError(f"seed must be 0 or more, got {self.seed}.")
+        if self.num_queries < 1:
+            raise BenchmarkError(
+                f"num_queries must be at least 1, got {self.num_queries}."
+            )
 
 
 @dataclass(frozen=True, eq=False)
@@ -29,16 +82,16 @@ class Targets:
     """Latents to measure, and what rows say of each.
 
     Attributes:
-        method: Where they are from, one of `SOURCES`.
+        method: Where they come from, one of `SOURCES`.
         z: ``[n, D]``.
-        where: Of each: query and step, frame, or number.
-        told: What rows say of all.
+        where: For each latent its query and step, its frame, or its number.
+        metadata: What rows say of all of them.
     """
 
     method: str
     z: LatentArray
     where: Sequence[dict[str, int]]
-    told: dict[str, Any]
+    metadata: dict[str, Any]
 
     def require(self, dim: int) -> None:
         """Raise `LatentsError` unless they have ``dim`` finite numbers."""
@@ -49,27 +102,73 @@ class Targets:
             )
 
 
-def require_source(method: str) -> None:
-    """Raise `BenchmarkError` if nobody knows the method."""
-    if method not in SOURCES:
-        raise BenchmarkError(
-            f"method must be one of {', '.join(SOURCES)}, got {method!r}."
+def find_targets(
+    source: EvalConfig,
+    latents: Path,
+    config: TargetConfig,
+    *,
+    progress: Progress | None = None,
+) -> Targets:
+    """Return the latents to measure; runs are planned once and kept.
+
+    Args:
+        source: Environment, corpus, model, and what the method needs.
+        latents: Latents or a graph of the corpus, for the controls.
+        config: Which latents.
+        progress: Called with environment steps (done, total) of the runs.
+    """
+    if config.method in CONTROLS:
+        loaded = load(latents)
+        draw = recorded_targets if config.method == RECORDED else random_targets
+        every: Latents = getattr(loaded, "latents", loaded)
+        return draw(every, count=config.count, seed=config.seed)
+    found = find_sub_goals(source, config, progress=progress)
+    return sub_goal_targets(found, count=config.count, seed=config.seed)
+
+
+def find_sub_goals(
+    source: EvalConfig, config: TargetConfig, *, progress: Progress | None = None
+) -> SubGoals:
+    """Return all sub-goals of the runs; they are planned once and kept."""
+    method, budget = find_method(config.method), config.waypoint_budget
+    if method.needs_macro and source.macro is None:
+        require_macro(
+            config.method,
+            None,
+            load_frozen(source.model, trust_pickle=source.trust_pickle),
+        )
+    budgets = None if budget is None or not method.needs_graph else [budget]
+    steps = config.step_budget
+    (setting,) = choose_settings(
+        source,
+        config.method,
+        plan_blocks=None if config.plan_blocks is None else [config.plan_blocks],
+        waypoint_budgets=budgets,
+        step_budget=2 * config.goal_distance if steps is None else steps,
+        planner_seeds=[_PLANNER_SEED],
+        macro_steps=config.macro_steps,
+    )
+    queries = find_queries(source.benchmark, config.goal_distance, config.queries)
+    kept = replace(queries, queries=queries.queries[: config.num_queries])
+    with source.open() as context:
+        return collect_sub_goals(
+            context, setting, kept, config.folder, progress=progress
         )
 
 
 def recorded_targets(latents: Latents, *, count: int, seed: int) -> Targets:
-    """Return recorded frames, drawn evenly: their residual is 0."""
+    """Return recorded frames, drawn uniformly: their residual is 0."""
     _require_count(count, latents.num_frames, "recorded frames")
     rng = np.random.default_rng([seed, 1])
     frames = rng.permutation(latents.num_frames)[:count]
     where = [{"frame": int(frame)} for frame in frames]
-    return Targets("recorded", latents.z[frames], where, {})
+    return Targets(RECORDED, latents.z[frames], where, {})
 
 
 def random_targets(latents: Latents, *, count: int, seed: int) -> Targets:
     """Return latents of the normal distribution with the corpus' mean and covariance.
 
-    They lie where recorded ones lie, as far as two moments can tell.
+    Their first two moments are those of recorded latents.
     """
     _require_count(count, 10**6, "random latents")
     rows = latents.z.astype(np.float64)
@@ -81,7 +180,7 @@ def random_targets(latents: Latents, *, count: int, seed: int) -> Targets:
 
 
 def sub_goal_targets(found: SubGoals, *, count: int, seed: int) -> Targets:
-    """Return some of a planner's sub-goals, drawn evenly."""
+    """Return some of a planner's sub-goals, drawn uniformly."""
     _require_count(count, len(found.latents), "sub-goals in these runs")
     rng = np.random.default_rng([seed, 3])
     kept = rng.permutation(len(found.latents))[:count]
@@ -90,9 +189,9 @@ def sub_goal_targets(found: SubGoals, *, count: int, seed: int) -> Targets:
         dict(zip(names, map(int, found.where[row]), strict=True)) | {"row": int(row)}
         for row in kept
     ]
-    told = {name: found.provenance[name] for name in ("macro", "setting", "graph")}
+    metadata = {name: found.provenance[name] for name in ("macro", "setting", "graph")}
     method = str(found.provenance["setting"]["method"])
-    return Targets(method, found.latents[kept], where, told)
+    return Targets(method, found.latents[kept], where, metadata)
 
 
 def digest_of(latent: Vector) -> str:
