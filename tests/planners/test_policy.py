@@ -25,7 +25,8 @@ from metro.envs import open_env
 from metro.errors import BenchmarkError, LatentsError, ModelError
 from metro.models.loading import load_model
 from metro.planners.cem import CEMSettings
-from metro.planners.policy import MetroPolicy, usual_settings
+from metro.planners.policy import MetroPolicy
+from metro.planners.policy_base import usual_settings
 
 EPISODES, START, DISTANCE = [1, 4, 6], 5, 20
 

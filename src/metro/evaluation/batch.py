@@ -43,6 +43,7 @@ def plan_queries(
     for first in range(0, len(queries), batch):
         with one_torch_thread():
             rows = _plan_batch(context, setting, queries[first : first + batch])
+        # Routes of a batch would crowd out the memory that the next search reuses.
         context.forget_routes()
         yield [{**metadata, **row} for row in rows]
 
@@ -93,11 +94,13 @@ def _make_rollout(
         corpus.row(context.frame_of(query.episode, step))
         for step in (query.start, query.goal)
     )
+    # The published protocol starts from the recorded frame, not a rendered one.
     first = corpus.frames(query.episode)[query.start]
     method, seed = find_method(setting.method), setting.seed_of(query)
     selector = method.make_selector(context.plan_of(setting), query, seed)
     rollout = Rollout(env, first, selector, is_presolved=False)
     with surviving(rollout):
+        # Every query starts from the same reset, whatever the environment did before.
         env.reset(0)
         env.set_state(start)
         env.set_goal(goal)
@@ -146,6 +149,7 @@ def _outcome(
     shared: dict[str, float],
 ) -> dict[str, Any]:
     """Return how a query went; ``shared`` is its part of the batch's seconds."""
+    # Routes are searched query by query, so their time is known exactly.
     seconds = shared | {"search": _search_seconds(context, setting, query)}
     return {
         "frames_to_success": rollout.frames_to_success,

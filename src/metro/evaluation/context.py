@@ -204,7 +204,8 @@ class EvalContext:
         return int(places[0]) if len(places) else None
 
     def once(self, key: Hashable, make: Callable[[], T]) -> T:
-        """Return what ``make`` returned when ``key`` was first asked for."""
+        """Return what ``make`` returned when ``key`` was first given."""
+        # Methods keep what they make here, so that contexts need not know methods.
         if key not in self._made:
             self._made[key] = make()
         made: T = self._made[key]

@@ -51,6 +51,7 @@ def look_at(env: Env, corpus: Corpus, query: Query) -> Query:
     first = int(corpus.offsets[query.episode])
     env.reset(0)
     met = []
+    # States are set, not replayed: actions of a recording need not reproduce it.
     for step in range(query.start, query.goal + 1):
         env.set_state(corpus.row(first + step))
         if step == query.start:
@@ -67,7 +68,7 @@ def find_queries(
 ) -> QuerySet:
     """Return the (``first``) queries of a file, or the benchmark's for a distance.
 
-    Raise `BenchmarkError` where the file has other distances than the one asked for.
+    Raise `BenchmarkError` where the file has other distances than the given one.
     """
     load_benchmark(benchmark)  # a name that is wrong is said first
     own = benchmarks_folder() / "queries" / f"{benchmark}-d{goal_distance}.csv"

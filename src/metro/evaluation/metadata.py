@@ -19,6 +19,7 @@ def row_metadata(
 ) -> dict[str, Any]:
     """Return names, digests and versions: enough to plan the same queries again."""
     model, corpus = context.model, context.corpus
+    # A graph that the method does not use must not make its rows look different.
     graph = context.graph if setting.waypoint_budget is not None else None
     return {
         "benchmark": context.benchmark.name,

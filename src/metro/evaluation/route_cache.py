@@ -53,7 +53,7 @@ class RouteCache:
 
         Args:
             waypoint_budget: H, frames.
-            key: The query; asked for again, nothing is searched.
+            key: The query; given again, nothing is searched.
             ends: Latents ``[D]`` of start and goal. The search stops once it is certain
                 where to start; planners continue it where they must.
             held_out: The episode of the graph to leave out, or None.

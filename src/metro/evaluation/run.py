@@ -54,6 +54,7 @@ def evaluate(  # noqa: PLR0913  (one argument per option of the verb)
     settings = [settings] if isinstance(settings, Setting) else settings
     _check_sizes(source, batch, workers)
     done = {run_key(row): row for row in read_records(path) if not row.get("error")}
+    # Before hours of planning, not after them.
     require_writable(path)
     with _opened(source) as context:
         tasks, wanted = _tasks(context, settings, as_query_set(queries), done, batch)
@@ -132,6 +133,7 @@ def _tasks(
     context.corpus.require(context.benchmark)
     queries.require_corpus(context.corpus.digest)
     check_queries(context.corpus, queries)
+    # Sorted by H, so that each graph is priced once and then given up.
     for setting in sorted(settings, key=lambda s: s.waypoint_budget or 0):
         context.check(setting, queries)
         metadata = row_metadata(context, queries, setting)

@@ -119,6 +119,7 @@ def cross_entropy(
 
 
 def _pick(candidates: Tensor, best: Tensor) -> Tensor:
+    # A batch of one is not the same as no batch: torch may sum it in another order.
     if best.ndim == 1:
         return candidates[best]
     return candidates[torch.arange(len(best))[:, None], best]
@@ -174,8 +175,11 @@ class CEM:
     ) -> Tensor:
         """Return candidates ``[B, S, h, W]``; the first is the mean itself."""
         shape = (self.settings.num_samples, *mean.shape[1:])
+        # One draw per environment: from a shared stream, a plan would depend on how
+        # many others are planned beside it.
         noise = torch.stack([torch.randn(shape, generator=s) for s in streams])
         candidates = noise * spread[:, None] + mean[:, None]
+        # As in swm's solver: the search never forgets the best it believes in.
         candidates[:, 0] = mean
         return candidates
 

@@ -135,6 +135,7 @@ class ClosedLoop:
         episodes = [self.episodes[number] for number in numbers]
         with seconds.of("encode"):
             observed = self.planner.encode(frames)
+        # Only now is it known where the search starts; it can stop when it gets there.
         with seconds.of("search"):
             for episode, latent in zip(episodes, observed, strict=True):
                 if episode.selector is None:
@@ -144,6 +145,7 @@ class ClosedLoop:
             targets = np.stack([_target(*pair) for pair in pairs])
         with seconds.of("plan"):
             plans = self.planner.plan(observed, targets, numbers)
+        # Whole plans are executed before the next look, as in the published protocol.
         for episode, actions in zip(episodes, plans, strict=True):
             episode.actions = deque(actions)
 

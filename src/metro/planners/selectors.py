@@ -24,6 +24,7 @@ class HoldForNPlans(ABC):
 
     def __call__(self, observed: Vector, step: int) -> Target:
         """Return the target, choosing a new one when it is time."""
+        # Counted in plans, not frames: one plan, and one replan that corrects it.
         if self._target is None or self._plans % self._patience == 0:
             self._target = self.choose(observed)
         self._plans += 1

@@ -46,6 +46,7 @@ class Recorded:
         starts = sequence_starts(
             self.lengths, np.arange(len(self.lengths)), rows=frames
         )
+        # Sums of missing actions: a window has none if the sum at both ends is equal.
         missing = np.isnan(self.actions).any(axis=1)
         before = np.concatenate([[0], np.cumsum(missing)])
         return starts[before[starts + frames] == before[starts]]
@@ -146,6 +147,7 @@ def _draw(recorded: Recorded, frames: int, number: int, seed: int) -> NDArray[np
             f"{number} sequences of {frames} actions were asked for; the corpus has "
             f"{len(starts)}. Record more or longer episodes, or plan fewer macro steps."
         )
+    # The length is part of the seed: banks of 1 and 2 steps are drawn independently.
     rng = np.random.default_rng([seed, frames])
     return np.sort(rng.choice(starts, number, replace=False))
 

@@ -141,4 +141,5 @@ def require_macro(
 
 def macro_stream(seed: int) -> torch.Generator:
     """Return a query's random numbers for the macro level, not those of the micro."""
+    # Micro planners seed their stream with the seed itself; the 1 keeps them apart.
     return make_stream(int(np.random.SeedSequence([seed, 1]).generate_state(1)[0]))

@@ -103,6 +103,7 @@ class LatentCEM:
         shape = (self._search.num_samples, *mean.shape)
         candidates = torch.randn(shape, generator=stream) * spread + mean
         candidates[0] = mean
+        # Clipped after drawing: the mean itself may lie outside and is clipped too.
         if self._box is not None:
             candidates = candidates.clamp(self._box[0], self._box[1])
         return candidates
@@ -159,6 +160,7 @@ class BankCEM:
             nonlocal base
             base = self._draw(stream)
             residuals = torch.randn(base.shape, generator=stream) * spread + mean
+            # One recorded sequence stays as it is: the search is never worse than it.
             residuals[0] = 0
             return residuals
 

@@ -1,4 +1,4 @@
-"""Guides of the hierarchical baselines: which predicted latent a query heads for."""
+"""Selectors of the hierarchical baselines: which predicted latent to head for."""
 
 import torch
 
@@ -7,7 +7,7 @@ from metro.types import Vector
 
 
 class HierarchicalSelector:
-    """Heads for the first predicted latent, and searches anew at every interval.
+    """Heads for the first predicted latent, and searches again at every interval.
 
     Implements `metro.planners.closed_loop.SubgoalSelector`.
 
@@ -35,6 +35,7 @@ class HierarchicalSelector:
 
     def __call__(self, observed: Vector, step: int) -> tuple[Vector, str]:
         """Return the sub-goal, and whether it is a new one."""
+        # Micro plans may end between intervals: what counts is frames, not plans.
         if self.plans and step - self._solved_at < self._interval:
             return self.plans[-1].latents[0], "held"
         self.plans.append(
@@ -79,5 +80,6 @@ class StagedSelector:
         """Return the target of the stage that ``step`` belongs to."""
         if self.plan is None:
             self.plan = self._solver.solve(observed, self._goal, self._stream)
+        # After the last stage there is no goal to switch to: the authors hold on.
         stage = min(step // self._frames, len(self.plan.latents) - 1)
         return self.plan.latents[stage], f"stage {stage + 1}"

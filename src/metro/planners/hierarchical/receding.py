@@ -56,10 +56,12 @@ class RecedingPlanner:
         chosen = list(queries)
         streams = [self._streams[query] for query in chosen]
         plans = self._cem.plan(observed, target, streams, around=self._left[chosen])
+        # The next search starts around the blocks that were planned, not executed.
         self._left[chosen] = 0
         self._left[chosen, :-1] = plans[:, 1:]
         frames = self._frames_to_execute()
         self._step += frames
+        # A plan for the old target would mislead the search for the new one.
         if self._step in self._cuts:
             self._left[:] = 0
         first = plans[:, 0].reshape(len(plans), -1, self._model.action_size)

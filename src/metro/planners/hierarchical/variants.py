@@ -68,6 +68,7 @@ def _make_selector(
 def _make_micro_planner(
     variant: Variant, plan: Plan, queries: Sequence[QueryLike], seeds: Sequence[int]
 ) -> MicroPlanner:
+    # All queries of a file have one goal distance, which decides the budgets.
     hierarchy = _hierarchy(variant, plan, queries[0].goal_distance)
     return hierarchy.make_micro_planner(seeds)
 

@@ -28,6 +28,7 @@ class CommittedSelector(HoldForNPlans):
 
     def _after(self, last: SubGoal) -> SubGoal:
         """Return the next sub-goal; at the goal, or without a route, the same."""
+        # Nothing follows the goal, and without a route nothing is known to follow.
         if last.kind is not SubGoalKind.ROUTE or last.frame is None:
             return last
         return self._planner.onward(last.frame) or last

@@ -70,7 +70,7 @@ class PlanContext(Protocol):
         ...
 
     def once(self, key: Hashable, make: Callable[[], T]) -> T:
-        """Return what ``make`` returned when ``key`` was first asked for."""
+        """Return what ``make`` returned when ``key`` was first given."""
         ...
 
 
@@ -102,6 +102,7 @@ def plan_with_cem(
     plan: Plan, queries: Sequence[QueryLike], seeds: Sequence[int]
 ) -> MicroPlanner:
     """Return the CEM of the benchmark, with one random stream per query."""
+    # Here and not above: reports name methods on machines without torch.
     from metro.planners.cem import CEMSettings
     from metro.planners.micro import CEMPlanner
 

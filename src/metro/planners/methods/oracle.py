@@ -28,6 +28,7 @@ class OracleSelector(HoldForNPlans):
 
     def choose(self, observed: Vector) -> Target:
         """Return the recorded frame one hop after the most alike, at most the goal."""
+        # The whole way is searched each time: the micro planner may have gone back.
         here = int(np.argmin(squared_gaps(self._own, observed)))
         return recorded_target(self._own, here + self._hop)
 

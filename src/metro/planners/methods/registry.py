@@ -21,6 +21,7 @@ def register(method: Method) -> Method:
 @cache
 def methods() -> tuple[Method, ...]:
     """Return all methods in the order of the tables."""
+    # Imported by name, not listed: a new file is a new method, and nothing else.
     found = list(_registered)
     for module in iter_modules(package.__path__):
         values = vars(import_module(f"{package.__name__}.{module.name}")).values()
@@ -45,7 +46,7 @@ def method_names(
     needs_macro: bool | None = None,
     has_plans: bool | None = None,
 ) -> tuple[str, ...]:
-    """Return the names of all methods that are as asked for."""
+    """Return the names of all methods that need what is given; None: either."""
     return tuple(
         method.name
         for method in methods()
