@@ -33,13 +33,14 @@ if TYPE_CHECKING:
     from metro.models.action_stats import ActionStats
     from metro.models.loading import load_model
     from metro.planners.cem import CEM, CEMSettings
-    from metro.planners.policy import MetroPolicy
+    from metro.planners.policy import FlatPolicy, MetroPolicy
 
 _LAZY = {
     "ActionStats": "metro.models.action_stats",
     "CEM": "metro.planners.cem",
     "CEMSettings": "metro.planners.cem",
     "Corpus": "metro.data.corpus",
+    "FlatPolicy": "metro.planners.policy",
     "MetroPolicy": "metro.planners.policy",
     "encode_corpus": "metro.data.encode",
     "load_model": "metro.models.loading",
@@ -55,6 +56,7 @@ __all__ = [
     "CEMSettings",
     "Corpus",
     "Env",
+    "FlatPolicy",
     "FrameGraph",
     "Latents",
     "MetroError",

@@ -56,8 +56,8 @@ def queries(
     from metro.cli.terminal import progress_bar
     from metro.data.corpus import open_corpus
     from metro.errors import BenchmarkError
-    from metro.evaluation.queries import save_queries
     from metro.evaluation.draw_queries import draw_queries
+    from metro.evaluation.queries import save_queries
 
     if output.exists() and not force:
         raise BenchmarkError(f"{output} exists. Use --force to replace it.")
