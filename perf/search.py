@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from metro.core import search as ours
 from metro.core.graph import TEMPORAL_COST
-from metro.core.neighbours import nearest_frames
+from metro.core.neighbours import NO_EPISODE, NO_FRAME
 from metro.types import Costs
 from perf.case import Case
 from perf.measuring import Row, best_of, timed, try_peer, with_ratios
@@ -119,10 +119,11 @@ def difference(found: NDArray[Any], expected: Costs) -> float:
 
 def _seeds(case: Case, goal: int) -> tuple[NDArray[np.int64], Costs]:
     graph = case.graph
-    frames, gaps = nearest_frames(
-        graph.index, case.latents.z[goal], graph.num_neighbours, None
+    found = graph.index.nearest(
+        case.latents.z[goal][None], graph.num_neighbours, np.array([NO_EPISODE])
     )
-    near = gaps <= graph.pricing.radius
+    frames, gaps = found[0][0], found[1][0]
+    near = (frames != NO_FRAME) & (gaps <= graph.pricing.radius)
     return frames[near].astype(np.int64), graph.pricing.price(gaps[near])
 
 

@@ -13,7 +13,8 @@ from scipy.sparse.csgraph import dijkstra
 
 import metro
 from metro.core.entry import find_entries
-from metro.core.search import AT_GOAL, NO_ROUTE, find_routes_many
+from metro.core.search import find_routes_many
+from metro.core.shortest_paths import AT_GOAL, NO_ROUTE
 from metro.errors import GraphError, LatentsError
 
 CASES = st.builds(random_case, st.integers(0, 10**6), lattice=st.booleans())

@@ -14,13 +14,7 @@ from numpy.typing import NDArray
 
 from metro.core.checks import check_cells
 from metro.core.latents import Latents
-from metro.core.table_blocks import (
-    ByCells,
-    ByProducts,
-    PartialTable,
-    empty_answer,
-    run_all,
-)
+from metro.core.table_blocks import ByCells, ByProducts, PartialTable, run_all
 from metro.types import FrameIds, Gaps, PartStore, Progress
 
 if TYPE_CHECKING:
@@ -96,22 +90,15 @@ class CellIndex:
         from metro.kernels.neighbours.cells import padded
         from metro.kernels.neighbours.nearest import nearest_in_cells
 
-        frame, gap = empty_answer(len(queries), num_neighbours)
+        frame = np.full((len(queries), num_neighbours), -1, dtype=np.int32)
+        gap = np.full((len(queries), num_neighbours), np.inf)
         single = padded(queries)
         exact = single if queries.dtype == np.float32 else _padded_exact(queries)
 
         def answer(rows: slice) -> None:
-            nearest_in_cells(
-                single[rows],
-                exact[rows],
-                self._z,
-                self.cells,
-                self._episode,
-                self._margin,
-                excluded[rows],
-                frame[rows],
-                gap[rows],
-            )
+            corpus = (self._z, self.cells, self._episode, self._margin)
+            answers = (excluded[rows], frame[rows], gap[rows])
+            nearest_in_cells(single[rows], exact[rows], *corpus, *answers)
 
         parts = min(self._workers, len(queries))
         if parts <= 1:

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metro.core.checks import check_bridges
-from metro.core.latents import Latents
+from metro.core.latents import Latents, frozen
 from metro.core.neighbours import (
     DEFAULT_NEIGHBOURS,
     NeighbourTable,
@@ -238,12 +238,6 @@ def build_graph(
     return FrameGraph(
         latents, table, pricing, *_both_directions(low, high, cost, latents.num_frames)
     )
-
-
-def frozen(array: NDArray[Any]) -> NDArray[Any]:
-    """Return the array itself, read-only from now on."""
-    array.setflags(write=False)
-    return array
 
 
 def _both_directions(

@@ -6,8 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metro.core.entry import Entries
-from metro.core.graph import FrameGraph, frozen
-from metro.core.latents import Latents, is_integer
+from metro.core.graph import FrameGraph
+from metro.core.latents import Latents, frozen, is_integer
 from metro.core.shortest_paths import Bounds, Frontier, search_backwards
 from metro.errors import GraphError
 from metro.types import Costs

@@ -250,7 +250,14 @@ def _as_offsets(offsets: ArrayLike, num_frames: int) -> Offsets:
     return kept
 
 
+def frozen(array: NDArray[Any]) -> NDArray[Any]:
+    """Return the array itself, read-only from now on."""
+    array.setflags(write=False)
+    return array
+
+
 def _read_only(array: NDArray[Any]) -> NDArray[Any]:
+    # A view, because the caller's own array must stay writeable.
     view = array.view()
     view.setflags(write=False)
     return view

@@ -8,9 +8,9 @@ from numpy.typing import NDArray
 
 from metro.core.cell_index import CellIndex
 from metro.core.gaps import gaps_of_pairs
-from metro.core.latents import Latents, is_integer
+from metro.core.latents import Latents, frozen, is_integer
 from metro.errors import GraphError, short
-from metro.types import FrameIds, Gaps, NeighbourIndex, PartStore, Progress, Vector
+from metro.types import FrameIds, Gaps, NeighbourIndex, PartStore, Progress
 
 DEFAULT_NEIGHBOURS = 4
 """k of the paper."""
@@ -107,7 +107,7 @@ def find_neighbours(
         found = index.table(num_neighbours, progress=progress, parts=checkpoint)
         if checkpoint is not None:
             checkpoint.remove()
-    frame, gap = (_frozen(array) for array in found)
+    frame, gap = (frozen(array) for array in found)
     return NeighbourTable(frame, gap, latents.digest, index)
 
 
@@ -137,16 +137,6 @@ def _fits_float32(latents: Latents) -> bool:
     sample = latents.z[:: max(1, latents.num_frames // 4096)]
     spread = float(sample.std(axis=0, dtype=np.float64).max())
     return largest < _LARGEST and (spread == 0 or spread > _LEAST_SPREAD)
-
-
-def nearest_frames(
-    index: NeighbourIndex, query: Vector, num_neighbours: int, held_out: int | None
-) -> tuple[FrameIds, Gaps]:
-    """Return the ``[<= K]`` frames nearest to one latent, outside ``held_out``."""
-    excluded = np.array([NO_EPISODE if held_out is None else held_out])
-    frame, gap = index.nearest(query[None], num_neighbours, excluded)
-    found = frame[0] != NO_FRAME
-    return frame[0][found], gap[0][found]
 
 
 class BruteForceIndex:
@@ -255,8 +245,3 @@ def _keep_nearest(
     kept = place < frame.shape[1]
     frame[query[kept], place[kept]] = other[kept]
     gap[query[kept], place[kept]] = gaps[kept]
-
-
-def _frozen(array: NDArray[Any]) -> NDArray[Any]:
-    array.setflags(write=False)
-    return array

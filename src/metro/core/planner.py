@@ -10,7 +10,8 @@ from numpy.typing import ArrayLike, NDArray
 
 from metro.core.entry import Entries, entry_at, find_entries
 from metro.core.gaps import gaps_between
-from metro.core.search import AT_GOAL, Routes, routes_to_frame
+from metro.core.search import Routes, routes_to_frame
+from metro.core.shortest_paths import AT_GOAL
 from metro.errors import GraphError
 from metro.types import Gaps, Vector
 

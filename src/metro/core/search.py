@@ -27,16 +27,6 @@ from metro.core.shortest_paths import (
 from metro.errors import GraphError
 from metro.types import Costs, FrameIds, Progress, Vector
 
-__all__ = [
-    "AT_GOAL",
-    "NO_ROUTE",
-    "Routes",
-    "find_routes",
-    "find_routes_many",
-    "find_routes_to_any",
-    "routes_to_frame",
-]
-
 
 @dataclass(frozen=True, eq=False)
 class _Unfinished:

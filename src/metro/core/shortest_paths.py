@@ -7,7 +7,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metro.core.entry import Entries, no_entries
-from metro.core.graph import FrameGraph, frozen
+from metro.core.graph import FrameGraph
+from metro.core.latents import frozen
 from metro.kernels.search import SLACK
 from metro.types import Costs, FrameIds
 

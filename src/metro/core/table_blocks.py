@@ -142,18 +142,8 @@ class ByProducts:
             tile = moved[first : first + _TILE]
             products = room if len(tile) == _TILE else room[:, : len(tile)].copy()
             np.matmul(queries, tile.T, out=products)
-            select(
-                products,
-                squares,
-                first,
-                exact,
-                self._z,
-                errors,
-                self._episode,
-                own,
-                frame,
-                gap,
-            )
+            tiled = (products, squares, first, exact, self._z, errors)
+            select(*tiled, self._episode, own, frame, gap)
         return frames, frame, gap
 
 

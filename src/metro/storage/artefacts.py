@@ -12,13 +12,13 @@ from typing import Any
 from numpy.typing import NDArray
 
 from metro.core.cell_index import CellIndex
-from metro.core.checks import CELL, LAYOUT, check_bridge_sizes, check_layout
 from metro.core.graph import FrameGraph
 from metro.core.latents import Latents
 from metro.core.neighbours import NeighbourTable
 from metro.core.pricing import PricingCurve
 from metro.errors import MetroError, StorageError
 from metro.storage.arrays import read_directory, write_directory
+from metro.storage.layout import CELL, LAYOUT, check_bridge_sizes, check_layout
 
 Arrays = Mapping[str, NDArray[Any]]
 

@@ -17,8 +17,8 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from metro.core.checks import LAYOUT
 from metro.errors import StorageError
+from metro.storage.layout import LAYOUT
 from metro.storage.manifest import MANIFEST, parse_manifest
 
 _ROUNDS = 10

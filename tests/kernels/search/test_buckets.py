@@ -9,7 +9,8 @@ from corpora import random_case
 from graph_makers import assert_same, in_numpy, synthetic_graph
 
 import metro
-from metro.core.search import NO_ROUTE, find_routes, routes_to_frame
+from metro.core.search import find_routes, routes_to_frame
+from metro.core.shortest_paths import NO_ROUTE
 from metro.errors import GraphError
 from metro.kernels.search import buckets
 
