@@ -17,7 +17,7 @@ KEPT = ("record", "encode")
 """Verbs whose output pages share: the same command is run once per session."""
 
 _BLOCK = re.compile(
-    r"^(?:<!-- (?P<mark>.*?) -->\n)?```(?P<kind>\w*)\n(?P<text>.*?)^```", re.M | re.S
+    r"^(?:<!-- (?P<mark>[^\n]*) -->\n)?```(?P<kind>\w*)\n(?P<text>.*?)^```", re.M | re.S
 )
 
 
