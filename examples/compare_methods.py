@@ -1,32 +1,26 @@
-"""Plan the same queries with and without the graph, and compare."""
+"""Compare methods on the committed rows: success far from the goal, with intervals."""
 
+from collections import defaultdict
 from pathlib import Path
 
-import dots
-import numpy as np
+from metro.analysis.statistics import wilson
+from metro.evaluation.records import read_records
 
-import metro
+ROWS = Path(__file__).parents[1] / "results" / "tworoom.jsonl.gz"
 
-corpus = dots.record(Path("dots"))
-model = dots.DotModel(metro.ActionStats.of(corpus.column("action")))
-graph = metro.FrameGraph.from_corpus(corpus, model, waypoint_budget=8)
+solved = defaultdict(list)
+for row in read_records(ROWS):
+    setting, query = row["setting"], row["query"]
+    if query["goal"] - query["start"] == 75 and setting["step_budget"] >= 150:
+        frames = row["frames_to_success"]
+        name = f"{setting['method']}, h = {setting['plan_blocks']}"
+        family = (row["model"] or {}).get("family", "none")  # random uses no model
+        solved[family, name].append(frames is not None and frames <= 150)
 
-
-def drive(policy, start, goal, steps=100):
-    """Return how many steps a policy takes, or None if it does not arrive."""
-    goal_image, place = dots.draw(goal[None])[0], start
-    for step in range(steps):
-        if np.linalg.norm(place - goal) < 1.5:
-            return step
-        place = np.clip(
-            place + policy.act(dots.draw(place[None])[0], goal_image), 4, 28
+for (family, name), hits in sorted(solved.items()):
+    if len(hits) >= 100:
+        low, high = wilson(sum(hits), len(hits))
+        rate = sum(hits) / len(hits)
+        print(
+            f"{family:5} {name:20} {rate:4.0%} [{low:.0%}, {high:.0%}] n = {len(hits)}"
         )
-    return None
-
-
-queries = np.random.default_rng(1).uniform(6, 26, (3, 2, 2))
-for name, make in {
-    "metro": lambda: metro.MetroPolicy(graph, model),
-    "flat": lambda: metro.FlatPolicy(model),
-}.items():
-    print(f"{name:6}", [drive(make(), start, goal) for start, goal in queries])

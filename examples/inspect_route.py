@@ -4,7 +4,7 @@ import numpy as np
 
 import metro
 from metro.core.inspect import inspect_graph
-from metro.core.itinerary import plan_journey
+from metro.core.itinerary import path_segments
 
 rng = np.random.default_rng(0)
 turns = np.cumsum(rng.normal(0, 0.3, size=(30, 80)), axis=1)
@@ -15,5 +15,5 @@ graph = metro.FrameGraph.from_latents(latents, waypoint_budget=8)
 print(inspect_graph(graph))
 
 routes = metro.find_routes(graph, latents.z[1000])
-for segment in plan_journey(routes, start=5):
+for segment in path_segments(routes, start=5):
     print(segment)

@@ -2,6 +2,7 @@
 
 import shutil
 import warnings
+from pathlib import Path
 
 import metro
 from metro.benchmark import evaluation_calls, load_benchmark
@@ -23,7 +24,7 @@ if __name__ == "__main__":  # recording starts processes, which import this file
     world = swm.World("swm/TwoRoom-v1", num_envs=2, image_shape=(32, 32))
     world.set_policy(policy)  # the only line that changes in your script
     outcome = world.evaluate(
-        dataset=swm.data.load_dataset("for-swm.h5"),
+        dataset=swm.data.load_dataset(str(Path("for-swm.h5").resolve())),
         episodes_idx=episodes,
         start_steps=[5, 5],
         goal_offset=20,

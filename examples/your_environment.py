@@ -43,10 +43,10 @@ np.savez("rooms/rooms.npz", pixels=pixels, action=actions, ep_len=np.full(40, 90
 corpus = metro.open_corpus("rooms/rooms.npz")
 model = dots.DotModel(metro.ActionStats.of(corpus.column("action")))
 graph = metro.FrameGraph.from_corpus(corpus, model, waypoint_budget=6)
-policy, goal = metro.MetroPolicy(graph, model), np.array([24.0, 24.0])
-env, goal_image = TwoRooms((8.0, 24.0)), dots.draw(goal[None])[0]
-steps = 0
-while np.linalg.norm(env.place - goal) > 2 and steps < 150:
-    env.step(policy.act(env.render(), goal_image))
-    steps += 1
-print(f"at {env.place.round(1)} after {steps} steps; the goal is {goal}")
+goal = np.array([24.0, 24.0])
+for policy in (metro.FlatPolicy(model), metro.MetroPolicy(graph, model)):
+    env, steps = TwoRooms((8.0, 24.0)), 0
+    while np.linalg.norm(env.place - goal) > 2 and steps < 150:
+        env.step(policy.act(env.render(), dots.draw(goal[None])[0]))
+        steps += 1
+    print(f"{type(policy).__name__}: at {env.place.round(1)} after {steps} steps")
