@@ -6,7 +6,7 @@ import re
 import pytest
 from row_makers import METRO, only, row, runs
 
-from metro.analysis.episode_results import MethodKey, load_records
+from metro.analysis.episode_results import load_records
 from metro.analysis.grouping import group_rows
 from metro.errors import BenchmarkError
 
@@ -69,12 +69,3 @@ def test_rows_without_a_model_stand_beside_every_model():
 def test_frames_that_are_no_number_are_refused():
     with pytest.raises(BenchmarkError, match=r"This is not a row of metro evaluate"):
         group_rows([row(0, 7, "x")])
-
-
-def test_a_label_names_only_what_is_unusual():
-    """The label of a method is computed from its choices, and never read back."""
-    plain = MethodKey("metro")
-    assert (plain.label, plain.is_usual) == ("metro", True)
-    chosen = MethodKey("hi-lewm-c", "leave-one-out", num_neighbours=8, quantile=0.1)
-    assert chosen.label == "hi-lewm-c (leave-one-out, k = 8, α = 0.1)"
-    assert not chosen.is_usual

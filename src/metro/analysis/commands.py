@@ -1,7 +1,7 @@
 """The command that runs a configuration again."""
 
 from metro.analysis.config_results import ConfigResult
-from metro.analysis.episode_results import UNKNOWN
+from metro.analysis.task import UNKNOWN
 from metro.planners.methods.registry import method_names
 
 
@@ -18,6 +18,7 @@ def command_of_config(config: ConfigResult) -> str:
     if method in method_names(needs_macro=True):
         words += [f"--macro MACRO.safetensors --macro-steps {config.macro_steps}"]
     words += [f"--goal-distance {task.goal_distance}"]
+    # The usual query file is found by benchmark and distance; another is named.
     if task.queries not in (UNKNOWN, f"{name}-d{task.goal_distance}.csv"):
         words += [f"--queries {task.queries}"]
     words += [f"--plan-blocks {config.plan_blocks} --step-budget {config.step_budget}"]

@@ -11,7 +11,6 @@ from metro.analysis.config_results import (
     best_config,
     first_best_budget,
 )
-from metro.analysis.episode_results import MethodKey, Task
 from metro.analysis.paper import PaperResult
 from metro.analysis.statistics import (
     Interval,
@@ -21,6 +20,7 @@ from metro.analysis.statistics import (
     mean_and_std,
     wilson,
 )
+from metro.analysis.task import MethodKey, Task
 from metro.planners.methods import flat, metro
 from metro.planners.methods.registry import method_names
 
@@ -114,6 +114,7 @@ def methods_of(configs: Sequence[ConfigResult]) -> dict[str, list[ConfigResult]]
     """
     found: dict[str, list[ConfigResult]] = {METRO: [], FLAT_PAPER: [], FLAT_BEST: []}
     for config in sorted(configs, key=lambda config: method_rank(config.key)):
+        # Flat with an unusual choice is a method of its own, not one more h.
         if config.key != MethodKey(FLAT):
             found.setdefault(config.method, []).append(config)
             continue
@@ -168,6 +169,7 @@ def result_at(
 
 def longest(results: Sequence[MethodResult]) -> MethodResult:
     """Return the result with the longest budget that was not chosen by its success."""
+    # Metro's first best T is chosen by its success, so it would flatter metro.
     fixed = [result for result in results if result.label != METRO_BEST]
     return max(fixed, key=lambda result: result.step_budget)
 
@@ -175,6 +177,7 @@ def longest(results: Sequence[MethodResult]) -> MethodResult:
 def difference(first: MethodResult, second: MethodResult) -> Difference | None:
     """Return how two methods differ within the same T; None: no pair in common."""
     pairs = [_solved_by_run(result) for result in (first, second)]
+    # Sorted: the bootstrap numbers queries as they come, and must not depend on a set.
     common = sorted(pairs[0].keys() & pairs[1].keys())
     if not common:
         return None
@@ -211,6 +214,7 @@ def paper_of(
     task: Task, label: str, step_budget: int, paper: Iterable[PaperResult]
 ) -> list[PaperResult]:
     """Return what the paper reports of a method at this d; the same T first."""
+    # Flat at its best h is not in the paper: its label finds nothing there.
     method = {FLAT_PAPER: FLAT, METRO_BEST: METRO}.get(label, label)
     wanted = (task.benchmark, task.family, method, task.goal_distance)
     found = [

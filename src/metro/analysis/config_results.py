@@ -15,16 +15,12 @@ from metro.analysis.episode_results import (
     PHASES,
     PLANNING,
     EpisodeResult,
-    MethodKey,
-    Task,
 )
-from metro.analysis.statistics import non_dominated, success_curve
+from metro.analysis.statistics import success_curve
+from metro.analysis.task import MethodKey, Task
 from metro.errors import BenchmarkError
 from metro.models.presets import ACTION_BLOCK
 from metro.planners.methods.registry import method_names
-
-PAPER_BUDGETS = (30, 50, 60, 90, 100, 120, 130, 150, 180, 200, 300)
-"""Budgets T of the paper's Pareto fronts."""
 
 
 @dataclass(frozen=True)
@@ -64,6 +60,7 @@ class ConfigResult:
     @cached_property
     def step_budget(self) -> int:
         """T that every run was given; nothing is known beyond it."""
+        # The smallest: success latches, so a longer run answers for a shorter T too.
         return min(run.step_budget for run in self.runs)
 
     @cached_property
@@ -144,6 +141,7 @@ class ConfigResult:
         The search is done once; the rest is taken in proportion to the frames acted,
         for runs are timed at their whole budget.
         """
+        # Only whole runs are timed: a shorter T is charged by the frames it acts.
         used = np.minimum(self.frames, step_budget).mean()
         share = used / np.minimum(self.frames, self.step_budget).mean()
         rest = sum(self.seconds[phase] for phase in PLANNING if phase != "search")
@@ -214,42 +212,3 @@ def first_best_budget(config: ConfigResult, step_budget: int) -> int:
     best = config.success(step_budget)
     first = int(np.argmax(config.curve >= best))
     return min(step_budget, -(-max(first, 1) // ACTION_BLOCK) * ACTION_BLOCK)
-
-
-@dataclass(frozen=True)
-class BudgetResult:
-    """One (h, H, T): its success, and seconds of planning per episode."""
-
-    config: ConfigResult
-    step_budget: int
-    success: float
-    seconds: float
-
-
-def at_budgets(config: ConfigResult, budgets: Iterable[int]) -> list[BudgetResult]:
-    """Return a configuration at every T that it was run for, by rising T."""
-    return [
-        BudgetResult(config, t, config.success(t), config.planning_seconds(t))
-        for t in sorted(set(budgets))
-        if t <= config.step_budget
-    ]
-
-
-def pareto_front(configs: Sequence[ConfigResult]) -> list[BudgetResult]:
-    """Return the (h, H, T) that no other one beats, by rising seconds.
-
-    Only those with any success, as in the paper's Sec. 6.1.
-    """
-    points = [
-        point
-        for config in best_covered(configs)
-        for point in at_budgets(config, _paper_budgets(config))
-        if point.success > 0
-    ]
-    kept = non_dominated([p.success for p in points], [p.seconds for p in points])
-    return [points[place] for place in kept]
-
-
-def _paper_budgets(config: ConfigResult) -> tuple[int, ...]:
-    distance = config.task.goal_distance
-    return (*PAPER_BUDGETS, 2 * distance, 4 * distance, config.step_budget)

@@ -2,10 +2,11 @@
 
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from metro.analysis.task import UNKNOWN, MethodKey, Task
 from metro.errors import BenchmarkError
 from metro.evaluation.queries import Query
 from metro.evaluation.records import (
@@ -15,88 +16,11 @@ from metro.evaluation.records import (
     read_records,
 )
 
-UNKNOWN = "not recorded"
 PHASES = ("draw", "encode", "search", "entry", "plan", "step")
 PLANNING = ("encode", "search", "entry", "plan")
 """Phases that count as planning; drawing and stepping belong to the environment."""
 
 _NO_MODEL = {"name": "no model", "family": "none", "digest": None}
-
-
-@dataclass(frozen=True, order=True)
-class Task:
-    """What methods are compared on: rows of one task answer the same queries.
-
-    Attributes:
-        benchmark: Name of the benchmark, such as ``tworoom``.
-        family: Family of the world model: ``lewm`` or ``pldm``.
-        goal_distance: d, frames.
-        model: Name of the world model.
-        corpus: Name of the corpus.
-        queries: Name of the query file.
-        rendering: How frames were drawn.
-        digests: Digests of model, corpus and queries.
-        episodes: Number of episodes of the corpus; None: not recorded.
-    """
-
-    benchmark: str
-    family: str
-    goal_distance: int
-    model: str
-    corpus: str
-    queries: str
-    rendering: str
-    digests: tuple[str, str, str] = field(repr=False)
-    episodes: int | None = field(default=None, compare=False)
-
-    @property
-    def recordings(self) -> str:
-        """Which corpus, and how many episodes it has."""
-        name = Path(self.corpus).stem
-        return name if self.episodes is None else f"{name}, {self.episodes:,} episodes"
-
-    @property
-    def title(self) -> str:
-        """What to call the task, if there is one corpus of its benchmark only."""
-        return f"{self.benchmark}, {self.family}, d = {self.goal_distance}"
-
-
-@dataclass(frozen=True)
-class MethodKey:
-    """A method and what was chosen otherwise than usual.
-
-    Attributes:
-        name: One of the known methods, such as ``metro``.
-        option: Option of the method; None: as its authors run it.
-        num_neighbours: k of the graph; None: the usual one, or no graph.
-        quantile: α of the graph; None: the usual one, or no graph.
-    """
-
-    name: str
-    option: str | None = None
-    num_neighbours: float | None = None
-    quantile: float | None = None
-
-    @property
-    def is_usual(self) -> bool:
-        """Whether nothing was chosen otherwise than usual."""
-        return self == MethodKey(self.name)
-
-    @property
-    def choices(self) -> str:
-        """What was chosen otherwise than usual, such as ``leave-one-out, k = 8``."""
-        chosen = [self.option] if self.option else []
-        chosen += [
-            f"{letter} = {value:g}"
-            for letter, value in (("k", self.num_neighbours), ("α", self.quantile))
-            if value is not None
-        ]
-        return ", ".join(chosen)
-
-    @property
-    def label(self) -> str:
-        """The name for tables, with unusual choices in brackets."""
-        return self.name + (f" ({self.choices})" if self.choices else "")
 
 
 @dataclass(frozen=True)
@@ -176,6 +100,7 @@ def read_results(rows: Iterable[Mapping[str, Any]]) -> list[EpisodeResult]:
     Raises:
         BenchmarkError: For the first row that lacks something, or if there is none.
     """
+    # Sorted by content, so that a report does not depend on the order of files.
     ordered = sorted(rows, key=lambda row: json.dumps(row, sort_keys=True))
     if not ordered:
         raise BenchmarkError("There are no rows to report. Run metro evaluate first.")
@@ -224,6 +149,7 @@ def _read(row: Mapping[str, Any]) -> EpisodeResult:
             step_budget=int(setting["step_budget"]),
             seed=int(setting["planner_seed"]),
             query=query,
+            # A run whose environment died counts as not solved, whatever it says.
             frames=None if error else _whole(row["frames_to_success"]),
             is_trivial=bool(row["is_presolved"]),
             demonstration=row.get("demonstration_frames"),

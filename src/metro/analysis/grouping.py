@@ -36,6 +36,7 @@ def _group(rows: Sequence[EpisodeResult]) -> ConfigResult:
     repeated.
     """
     kept: dict[tuple[Query, int], EpisodeResult] = {}
+    # Whole runs come first, the longest of them: the first one seen is kept.
     for row in sorted(rows, key=lambda row: (row.error is not None, -row.step_budget)):
         known = kept.setdefault((row.query, row.seed), row)
         tried_again = row.error is not None and known.error is None

@@ -72,6 +72,7 @@ def load_paper_results() -> list[PaperResult]:
     benchmarks = [load_benchmark(name) for name in benchmark_names()]
     flat = [one for benchmark in benchmarks for one in _flat_results(benchmark)]
     listed = [one for benchmark in benchmarks for one in _front_settings(benchmark)]
+    # A setting with a number is in both lists; the one with the number is kept.
     new = [one for one in listed if _place(one) not in known]
     return sorted(reported + flat + new, key=_order)
 

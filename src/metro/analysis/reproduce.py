@@ -131,6 +131,7 @@ def command_of(paper: PaperResult) -> str:
         graph = f" --macro {paper.family.upper()}-MACRO --macro-steps 2"
     h = paper.plan_blocks
     blocks = "" if h is None else f" --plan-blocks {h}"
+    # Success latches: one long run answers for every smaller T.
     steps = max(4 * paper.goal_distance, paper.step_budget)
     seeds = " ".join(f"--planner-seed {seed}" for seed in _SEEDS)
     return (

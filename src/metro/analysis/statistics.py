@@ -74,6 +74,7 @@ def bootstrap_difference(
     places = [numbers.setdefault(name, len(numbers)) for name in clusters]
     sums = np.bincount(places, weights=gain)
     sizes = np.bincount(places)
+    # All resamples at once: 10,000 times fewer calls for 4 MB of numbers.
     rng = np.random.default_rng(seed)
     drawn = rng.integers(0, len(sums), (_RESAMPLES, len(sums)))
     means = sums[drawn].sum(axis=1) / sizes[drawn].sum(axis=1)
@@ -130,6 +131,7 @@ def non_dominated(gains: ArrayLike, costs: ArrayLike) -> list[int]:
     By rising cost; of equal points the first.
     """
     gain, cost = np.asarray(gains, dtype=float), np.asarray(costs, dtype=float)
+    # By cost, then falling gain: each kept point must gain more than the last kept.
     order = np.lexsort((np.arange(len(gain)), -gain, cost))
     front: list[int] = []
     for place in order:

@@ -94,6 +94,7 @@ def _pictures(folder: Path) -> list[ReportPicture]:
         file.name for file in folder.glob("*.*") if file.suffix in (".png", ".gif")
     }
     captions = _captions(folder / CAPTIONS)
+    # A picture without a caption, or the reverse, is a mistake that no page shows.
     for name in sorted(files ^ captions.keys()):
         what = "has no caption" if name in files else "has a caption, but is not there"
         raise BenchmarkError(f"{folder / name} {what}. Mend {folder / CAPTIONS}.")

@@ -27,6 +27,7 @@ def prose_to_html(text: str) -> str:
 
     A link to a file leads nowhere from a page on its own; only its words are kept.
     """
+    # html=False: words by hand must not break the page, or fetch anything.
     parser = MarkdownIt("commonmark", {"html": False}).enable("table")
     tokens = parser.parse(text)
     for token in tokens:

@@ -20,10 +20,10 @@ from metro.analysis.comparison import (
     result_at,
 )
 from metro.analysis.config_results import ConfigResult, best_covered
-from metro.analysis.episode_results import Task
 from metro.analysis.formatting import NOT_RUN
 from metro.analysis.grouping import group_rows
 from metro.analysis.paper import PaperResult, load_paper_results
+from metro.analysis.task import Task
 from metro.benchmark import benchmark_names
 from metro.planners.methods.committed import COMMITTED
 from metro.planners.methods.oracle import ORACLE
@@ -115,6 +115,7 @@ def _overview_row(
     results = {label: result_at(label, some, short) for label, some in methods.items()}
     metro, flat = results[METRO], results[FLAT_BEST]
     rivals = [r for name in _HIERARCHICAL if (r := results.get(name))]
+    # Runs first: three queries that all succeed are not a better planner.
     rival = max(rivals, key=lambda one: (one.num_runs, one.success), default=None)
     return (
         *(task.benchmark, task.model, task.recordings, str(task.goal_distance)),
@@ -219,6 +220,7 @@ def _most_runs(tasks: Tasks) -> dict[tuple[str, str, int, str], int]:
     sizes = Counter[tuple[str, str]]()
     for task, configs in tasks.items():
         sizes[task.benchmark, task.digests[1]] += sum(len(one.runs) for one in configs)
+    # most_common is stable: of equal corpora the first task's is kept.
     largest: dict[str, str] = {}
     for (benchmark, corpus), _ in sizes.most_common():
         largest.setdefault(benchmark, corpus)

@@ -19,9 +19,10 @@ from metro.analysis.comparison import (
     method_results,
     methods_of,
 )
-from metro.analysis.config_results import ConfigResult, pareto_front
-from metro.analysis.episode_results import Task
+from metro.analysis.config_results import ConfigResult
+from metro.analysis.pareto import pareto_front
 from metro.analysis.statistics import wilson
+from metro.analysis.task import Task
 from metro.errors import MissingExtra
 from metro.planners.methods.registry import method_names
 
@@ -44,6 +45,7 @@ def draw_opening(tasks: Mapping[Task, Sequence[ConfigResult]]) -> bytes:
     One model family, the first by name. Where a world has several recordings, each has
     its own line style. Only distances that every world has, if there are any.
     """
+    # Two families in one panel would double every line.
     family = min(task.family for task in tasks)
     shown = {task: some for task, some in tasks.items() if task.family == family}
     worlds = list(dict.fromkeys(task.benchmark for task in shown))

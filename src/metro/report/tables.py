@@ -15,11 +15,13 @@ from metro.analysis.comparison import (
     methods_of,
     paper_of,
 )
-from metro.analysis.config_results import ConfigResult, pareto_front
-from metro.analysis.episode_results import PHASES, PLANNING, UNKNOWN, Task
+from metro.analysis.config_results import ConfigResult
+from metro.analysis.episode_results import PHASES, PLANNING
 from metro.analysis.formatting import NOT_RUN, NOTHING, paper_percent, percent
 from metro.analysis.paper import PaperResult
+from metro.analysis.pareto import pareto_front
 from metro.analysis.statistics import arrival_ratio, wilson
+from metro.analysis.task import UNKNOWN, Task
 from metro.errors import short
 from metro.report.document import Table
 
@@ -103,6 +105,7 @@ def arrivals(configs: Sequence[ConfigResult], paper: Sequence[PaperResult]) -> T
 def arrival_of(result: MethodResult) -> float | None:
     """Return the arrival ratio of a method within T, on non-trivial starts."""
     config = result.config
+    # A trivial start arrives at once, whoever plans.
     counted = ~config.is_trivial & config.solved(result.step_budget)
     return arrival_ratio(config.frames[counted], config.demonstration[counted])
 

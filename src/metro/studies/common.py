@@ -9,8 +9,8 @@ from typing import Any, TypeVar
 
 from metro.analysis.comparison import Difference, MethodResult, difference
 from metro.analysis.config_results import ConfigResult
-from metro.analysis.episode_results import UNKNOWN
 from metro.analysis.formatting import percent
+from metro.analysis.task import UNKNOWN
 from metro.benchmark import PAPER_FILE, benchmarks_folder
 from metro.errors import BenchmarkError
 from metro.evaluation.records import Record, append_records, read_records
