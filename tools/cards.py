@@ -24,7 +24,7 @@ def cards() -> list[Path]:
 
 
 def render(card: Path) -> str:
-    """Return a card with its section written anew; unchanged without rows."""
+    """Return a card with its section rewritten; unchanged without rows."""
     text = card.read_text()
     lines = _reached(card.stem)
     if not lines:

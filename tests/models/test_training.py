@@ -191,7 +191,7 @@ def test_a_checkpoint_of_other_settings_is_told(dataset, tmp_path):
         run(dataset, path, replace(QUICK, seed=9))
     (tmp_path / "model.safetensors.checkpoint").write_bytes(b"half")
     with pytest.raises(
-        ModelError, match=r"is damaged \(\w+\)\. Delete it to start anew\.$"
+        ModelError, match=r"is damaged \(\w+\)\. Delete it to start again\.$"
     ):
         run(dataset, path)
 

@@ -145,8 +145,7 @@ def import_model(source: str) -> FrozenModel | PlannableModel:
 def known_digest(model: FrozenModel | PlannableModel) -> str | None:
     """Return the digest of a model; warn if it has none.
 
-    A model without digest cannot be told from others, so that latents of another one
-    are not noticed.
+    Without one, latents of another model are not noticed.
     """
     if model.digest is None:
         warnings.warn(
@@ -165,6 +164,7 @@ def _like(given: Any, result: Any) -> Any:
     """Return a result as float32, in torch if ``given`` was, else in NumPy."""
     values = np.asarray(_as_numpy(result))
     if values.dtype.kind != "f":
+        # Whole numbers are pixels or labels by mistake, never latents.
         raise ModelError(f"a world model returns float32, got {values.dtype}")
     values = values.astype(np.float32, copy=False)
     return torch.from_numpy(values) if isinstance(given, Tensor) else values

@@ -1,4 +1,4 @@
-"""The C allocator, told to keep what torch frees: training is 1.4 times as fast."""
+"""Make the C allocator keep what torch frees: training is 1.4 times as fast."""
 
 import ctypes
 import sys

@@ -19,7 +19,7 @@ class Checkpoint:
     """All that the rest of a run depends on.
 
     Attributes:
-        key: Sizes, recipe and corpus; another run's checkpoint is refused.
+        key: Sizes, settings and corpus; another run's checkpoint is refused.
         step: Optimiser steps done.
         seconds: Time they took.
         cpu_seconds: Processor time they took, all threads.
@@ -58,11 +58,12 @@ def resume(path: Path, key: str) -> Checkpoint | None:
     if not stored.exists():
         return None
     try:
+        # Tensors and plain values only: a checkpoint from elsewhere must not run code.
         contents = torch.load(stored, map_location="cpu", weights_only=True)
         checkpoint = Checkpoint(**contents)
     except _DAMAGE as error:
         raise ModelError(
-            f"{stored} is damaged ({type(error).__name__}). Delete it to start anew."
+            f"{stored} is damaged ({type(error).__name__}). Delete it to start again."
         ) from error
     if checkpoint.key != key:
         raise ModelError(

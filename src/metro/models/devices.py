@@ -1,4 +1,4 @@
-"""How much arithmetic an encoder takes, and how much the hardware can do."""
+"""The device to compute on, and how fast it could be for an encoder."""
 
 import time
 
@@ -31,7 +31,7 @@ def choose_device(device: str | None) -> str:
 
 
 def encoder_flops(model: FrozenModel) -> int:
-    """Return the floating-point operations that one frame takes, in company."""
+    """Return the floating-point operations that one frame of a batch takes."""
     size = model.image_size
     frames = torch.zeros(2, size, size, 3, dtype=torch.uint8, device=model.device)
     with FlopCounterMode(display=False) as counter, torch.no_grad():
@@ -40,7 +40,7 @@ def encoder_flops(model: FrozenModel) -> int:
 
 
 def measure_peak(device: str) -> float:
-    """Return operations a second of the best of a few float32 matrix products."""
+    """Return operations per second of the best of a few float32 matrix products."""
     left = torch.randn(_EDGE, _EDGE, device=device)
     seconds = min(_time_product(left) for _ in range(_REPEATS))
     return 2 * _EDGE**3 / seconds

@@ -24,8 +24,8 @@ _CHUNK = 256
 _ROWS = 1_200
 """Rows unrolled at once on a processor: what they need stays in its cache."""
 
-_COMPANY = 16
-"""Rows that are projected together at least. Products of fewer are summed in another
+_MIN_BATCH = 16
+"""Fewest rows that are projected together. Products of fewer are summed in another
 order, and a frame's latent would depend on how many are encoded beside it."""
 
 
@@ -41,7 +41,7 @@ class FrozenModel:
         rendering: How its frames must be drawn: ``stock`` or ``fast``.
         action_stats: Mean and std of raw actions, or None if unknown: then planners
             need those of the corpus.
-        notes: Name, recipe, corpus: what else its file says.
+        notes: Name, training settings, corpus: what else its file says.
     """
 
     action_block = ACTION_BLOCK
@@ -105,9 +105,9 @@ class FrozenModel:
 
     def _encode(self, frames: Tensor) -> Tensor:
         features = self.network.features(frames)
-        missing = max(0, _COMPANY - len(features))
-        company = functional.pad(features, (0, 0, 0, missing))
-        return self.network.projector(company)[: len(features)]
+        missing = max(0, _MIN_BATCH - len(features))
+        padded = functional.pad(features, (0, 0, 0, missing))
+        return self.network.projector(padded)[: len(features)]
 
     @torch.no_grad()
     def rollout(self, z: Any, actions: Any) -> Any:
@@ -156,7 +156,7 @@ class FrozenModel:
 
 @dataclass(frozen=True)
 class Health:
-    """Whether latents tell frames apart.
+    """Whether latents distinguish frames.
 
     Attributes:
         cosine: Mean cosine between the latents of different random frames.

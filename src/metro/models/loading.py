@@ -79,7 +79,7 @@ def load_folder(
     Args:
         folder: Holds ``config.json`` and one ``.pt`` file.
         weights: Which ``.pt`` file, if there are several.
-        repository: Where it comes from, if known; tells the benchmark.
+        repository: Where it comes from, if known; decides the benchmark.
     """
     family, sizes = read_config(folder / "config.json")
     weights = weights or _only_weights(folder)

@@ -88,7 +88,7 @@ def sizes_of(tensors: dict[str, Tensor], heads: int) -> Sizes:
 
     Args:
         tensors: Under released names.
-        heads: Of the predictor.
+        heads: Attention heads of the predictor.
     """
     patches = tensors["encoder.embeddings.patch_embeddings.projection.weight"]
     positions = tensors["encoder.embeddings.position_embeddings"].shape[1] - 1

@@ -1,4 +1,4 @@
-"""Footage from a corpus: pixels decoded once to disk, states named per benchmark."""
+"""Training data from a corpus: pixels decoded once to disk, states by benchmark."""
 
 import json
 from collections.abc import Mapping
@@ -49,7 +49,7 @@ def cache_pixels(
     """Return all frames ``[N, S, S, 3]``, memory-mapped from an uncompressed file.
 
     It is written beside the corpus as ``NAME.pixels.npy``, once; a cache of another
-    corpus of that name is written anew.
+    corpus of that name is written again.
     """
     place = Path(f"{corpus.name}.pixels.npy")
     note = Path(f"{corpus.name}.pixels.json")

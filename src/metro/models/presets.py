@@ -1,7 +1,7 @@
 """Sizes of the networks: as published, and small enough for two cores."""
 
 from dataclasses import asdict, dataclass, fields, replace
-from typing import Any
+from typing import Any, Self
 
 from metro.benchmark import benchmark_names, load_benchmark
 from metro.errors import ModelError
@@ -10,11 +10,32 @@ FAMILIES = ("lewm", "pldm")
 """Both have the same network; they differ in the loss."""
 
 ACTION_BLOCK = 5
-"""Environment steps between two frames of a clip, and actions in one block."""
+"""Environment steps between two frames of a sequence, and actions in one block."""
 
 
 @dataclass(frozen=True)
-class Sizes:
+class JsonSizes:
+    """Sizes that are written to a model's file, and read again strictly."""
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the sizes as JSON values."""
+        return asdict(self)
+
+    @classmethod
+    def from_json(cls, values: dict[str, Any]) -> Self:
+        """Return the sizes that `to_json` wrote."""
+        names = {field.name for field in fields(cls)}
+        if set(values) != names:
+            wrong = sorted(set(values) ^ names)
+            raise ModelError(
+                f"The sizes of a network are {', '.join(sorted(names))}; "
+                f"{', '.join(wrong)} should not be there or is missing."
+            )
+        return cls(**values)
+
+
+@dataclass(frozen=True)
+class Sizes(JsonSizes):
     """Everything that decides the shapes of a network's tensors.
 
     Attributes:
@@ -49,21 +70,9 @@ class Sizes:
     action_size: int
     smoothed_size: int = 10
 
-    def to_json(self) -> dict[str, Any]:
-        """Return the sizes as JSON values."""
-        return {**asdict(self), "widths": list(self.widths)}
-
-    @classmethod
-    def from_json(cls, values: dict[str, Any]) -> "Sizes":
-        """Return the sizes that `to_json` wrote."""
-        names = {field.name for field in fields(cls)}
-        if set(values) != names:
-            wrong = sorted(set(values) ^ names)
-            raise ModelError(
-                f"The sizes of a network are {', '.join(sorted(names))}; "
-                f"{', '.join(wrong)} should not be there or is missing."
-            )
-        return cls(**{**values, "widths": tuple(values["widths"])})
+    def __post_init__(self) -> None:
+        # JSON has lists only; a frozen value must be hashable.
+        object.__setattr__(self, "widths", tuple(self.widths))
 
 
 PAPER = Sizes(

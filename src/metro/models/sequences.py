@@ -31,7 +31,7 @@ class TrajectoryDataset:
         state_names: K names.
         benchmark: What it shows, or None.
         rendering: How it was drawn: ``stock`` or ``fast``.
-        source: Where it comes from (file, digest, recipe); goes into the model's file.
+        source: File, digest and settings of the corpus; kept in the model's file.
     """
 
     pixels: NDArray[np.uint8]
@@ -54,8 +54,8 @@ class TrajectoryDataset:
         if self.states is not None:
             rows["states"] = len(self.states)
         if len(set(rows.values())) > 1:
-            told = ", ".join(f"{name} {number}" for name, number in rows.items())
-            raise ModelError(f"All arrays must have the same rows, got {told}.")
+            found = ", ".join(f"{name} {number}" for name, number in rows.items())
+            raise ModelError(f"All arrays must have the same rows, got {found}.")
         if self.states is not None and self.states.shape[1] != len(self.state_names):
             raise ModelError(
                 f"states has {self.states.shape[1]} columns and "

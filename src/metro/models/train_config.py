@@ -118,6 +118,7 @@ class TrainConfig(OptimiserConfig):
     def to_json(self) -> dict[str, Any]:
         """Return the settings as JSON values, as files have them since version 0.1."""
         values = super().to_json()
+        # Models and checkpoints on disk have the old name.
         values["part"] = values.pop("train_only")
         return values
 

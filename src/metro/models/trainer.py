@@ -5,24 +5,23 @@ What differs between world models and macro models is a `TrainingTask`.
 
 import json
 import time
-from abc import ABC, abstractmethod
 from collections.abc import Callable, Generator, Iterator, Mapping
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Generic, Protocol, TypeVar
+from typing import Any, Generic
 
 import numpy as np
 import torch
-from torch import Tensor, nn
+from torch import nn
 
 from metro.errors import ModelError
 from metro.models.allocator import keep_freed_memory
 from metro.models.checkpoints import Checkpoint, remove, resume, store
 from metro.models.interrupts import interrupts_deferred
 from metro.models.losses import total
-from metro.models.train_config import OptimiserConfig
+from metro.models.training_task import Model, TrainingTask
 from metro.storage.atomic import write_atomically
 from metro.types import Progress
 
@@ -32,66 +31,6 @@ CALIBRATION, QUICK_CALIBRATION = 40, 4
 """Batches that set the batch norms of the finished model, and of one in a check."""
 
 _MAX_GRADIENT_NORM = 1.0
-
-Model = TypeVar("Model")
-
-
-class Sampler(Protocol):
-    """Batches that depend on the step alone."""
-
-    def batch(self, step: int) -> Any:
-        """Return the batch of one optimiser step."""
-        ...
-
-
-class TrainingTask(ABC, Generic[Model]):
-    """What is trained, on what, and by which loss.
-
-    Attributes:
-        config: Optimiser settings, random seed and torch threads.
-        steps: Optimiser steps of the whole run.
-        checks: How often in a run the model is measured.
-        sampler: Where batches come from.
-        network: What is trained, in training mode.
-        auxiliary: Modules that only the loss uses, trained beside it.
-    """
-
-    config: OptimiserConfig
-    steps: int
-    checks: int
-    sampler: Sampler
-    network: nn.Module
-    auxiliary: nn.ModuleDict
-
-    @abstractmethod
-    def loss_terms(self, batch: Any, step: int, seed: int) -> dict[str, Tensor]:
-        """Return the weighted terms of the loss, by name.
-
-        Args:
-            batch: What the sampler returned for this step.
-            step: Optimiser steps done before.
-            seed: Of all that this step draws.
-        """
-
-    @abstractmethod
-    def freeze(self, num_batches: int) -> Model:
-        """Return the model as it is now, independent of further steps.
-
-        Args:
-            num_batches: Batches that set its batch norms.
-        """
-
-    @abstractmethod
-    def measure(self, step: int, seconds: float) -> dict[str, Any]:
-        """Return what the log says of the model as it is now."""
-
-    @abstractmethod
-    def describe(self) -> dict[str, Any]:
-        """Return all that the resulting weights depend on, as JSON values."""
-
-    @abstractmethod
-    def save(self, model: Model, path: Path) -> None:
-        """Write the finished model to its file."""
 
 
 @dataclass(frozen=True)
@@ -212,6 +151,7 @@ class Trainer(Generic[Model]):
     def advance(self, batch: Any) -> dict[str, float]:
         """Do one optimiser step; return the weighted terms of its loss."""
         task, config = self.task, self.task.config
+        # Set from the step, not by a scheduler: nothing more to store in a checkpoint.
         for group in self._optimizer.param_groups:
             group["lr"] = config.rate_at(self.step, task.steps)
         drawn = np.random.SeedSequence([config.seed, self.step]).generate_state(1)

@@ -24,12 +24,8 @@ from metro.models.sequences import (
 )
 from metro.models.sigreg import draw_directions
 from metro.models.train_config import TrainConfig, model_name
-from metro.models.trainer import (
-    QUICK_CALIBRATION,
-    Training,
-    TrainingTask,
-    run_training,
-)
+from metro.models.trainer import QUICK_CALIBRATION, Training, run_training
+from metro.models.training_task import TrainingTask
 from metro.models.unrolling import unroll
 from metro.models.weights import fill, save_model
 from metro.types import Progress
@@ -156,6 +152,7 @@ class WorldModelTask(TrainingTask[FrozenModel]):
 
     def freeze(self, num_batches: int) -> FrozenModel:
         """Return the model as it is now, its batch norms calibrated."""
+        # A copy: calibration must not touch the statistics that training still uses.
         network = WorldModelNetwork(self._sizes).to(self.config.device)
         network.load_state_dict(self.network.state_dict())
         if not self.config.rollout_blocks:  # there the norm stayed as it was

@@ -75,7 +75,7 @@ class _Layer:
     """One block of the predictor: what actions do to it, what it remembers.
 
     Args:
-        block: Of the predictor.
+        block: One block of the predictor.
         conditions: ``[B, T, D]`` SiLU of the embedded actions, of all steps.
     """
 

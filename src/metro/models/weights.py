@@ -73,6 +73,7 @@ def fill(network: nn.Module, tensors: Mapping[str, Tensor], source: str) -> None
     given = to_installed(tensors, expected)
     missing = sorted(set(to_released(expected)) - set(to_released(given)))
     unknown = sorted(set(to_released(given)) - set(to_released(expected)))
+    # Strictly: a tensor that is silently left at random would plan, only badly.
     for wrong, what in ((missing, "lacks"), (unknown, "has unknown")):
         if wrong:
             raise ModelError(

@@ -29,7 +29,7 @@ def window_errors(
         source: Latents and actions.
         starts: First frames of windows to draw from, best held out.
         num_windows: How many to draw, at most.
-        seed: Of windows and waypoints.
+        seed: Random seed for windows and waypoints.
     """
     rng = np.random.default_rng(seed)
     drawn = np.sort(rng.choice(starts, min(num_windows, len(starts)), replace=False))
@@ -64,7 +64,7 @@ def rollout_errors(
         source: Latents and actions.
         episodes: Where to draw starts from, best held out.
         num_starts: How many to draw, at most.
-        seed: Of the starts.
+        seed: Random seed for the starts.
     """
     metrics = []
     for steps in range(1, NUM_WAYPOINTS):

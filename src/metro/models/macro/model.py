@@ -20,9 +20,9 @@ class MacroModel:
 
     Args:
         network: Its weights; switched to evaluation mode.
-        encoder_digest: Of the world model whose latents it predicts.
+        encoder_digest: Digest of the world model whose latents it predicts.
         benchmark: What it was trained on, or None if unknown.
-        notes: Name, recipe, latents: what else its file says.
+        notes: Name, training settings, latents: what else its file says.
     """
 
     def __init__(

@@ -14,7 +14,7 @@ from metro.models.frozen import FrozenModel
 from metro.types import CorpusLike
 
 SAMPLED = 20
-"""Episodes that are encoded to tell how long all of them take."""
+"""Episodes that are encoded to estimate how long all of them take."""
 
 
 @dataclass(frozen=True)
@@ -22,10 +22,10 @@ class OfflineCost:
     """Seconds that metro needs once per corpus.
 
     Attributes:
-        encode: Of the encoder, over every frame.
-        table: Of the neighbour table.
-        graph: Of pricing curve and bridges.
-        cpu: Of processor time, all three; what an idle machine would take with one
+        encode: Seconds of the encoder, over every frame.
+        table: Seconds of the neighbour table.
+        graph: Seconds of pricing curve and bridges.
+        cpu: Processor time of all three; what an idle machine would take with one
             thread.
     """
 
@@ -46,7 +46,7 @@ class MacroCost:
 
     Attributes:
         steps: Optimiser steps.
-        seconds: Of training alone; the latents are the same for both.
+        seconds: Seconds of training alone; the latents are the same for both.
         cpu_seconds: Processor time of it, all threads.
         metro_seconds: Processor time of encode, table and graph; None if nobody
             measured it.
@@ -65,7 +65,7 @@ class MacroCost:
         return self.cpu_seconds / self.metro_seconds
 
     def to_json(self) -> dict[str, Any]:
-        """Return the figures as JSON values."""
+        """Return the cost as JSON values."""
         ratio = self.ratio
         return {
             "steps": self.steps,
@@ -104,9 +104,9 @@ def measure_offline(
     Args:
         corpus: The recording.
         model: Its encoder.
-        latents: Of both.
+        latents: Latents of this corpus and model.
         waypoint_budget: H of the graph, frames.
-        workers: Threads of the neighbour table; None: one a core.
+        workers: Threads of the neighbour table; None: one per core.
     """
     few = latents.subset(range(min(2, latents.num_episodes)))
     find_neighbours(few, workers=workers)  # compiled or loaded before the clock starts

@@ -1,10 +1,9 @@
 """Sizes of macro models: as published, and small enough for two cores."""
 
-from dataclasses import asdict, dataclass, fields, replace
-from typing import Any
+from dataclasses import dataclass, replace
 
 from metro.errors import ModelError
-from metro.models.presets import PAPER, Sizes
+from metro.models.presets import PAPER, JsonSizes, Sizes
 
 NUM_WAYPOINTS = 5
 """Waypoints of a training window; the macro predictor sees all but the last."""
@@ -17,7 +16,7 @@ CHUNK_BLOCKS = 5
 
 
 @dataclass(frozen=True)
-class MacroSizes:
+class MacroSizes(JsonSizes):
     """Everything that decides the shapes of a macro network's tensors.
 
     Attributes:
@@ -25,7 +24,7 @@ class MacroSizes:
         projector_size: Hidden units of its projectors.
         action_size: Numbers in one action block, A * 5.
         macro_size: Numbers in a latent macro action.
-        encoder_width: Of the macro-action encoder's tokens.
+        encoder_width: Width of the macro-action encoder's tokens.
         encoder_depth: Its layers.
         encoder_heads: Its attention heads.
         encoder_mlp: Hidden units of its feed-forward part.
@@ -64,22 +63,6 @@ class MacroSizes:
             dropout=self.dropout,
             num_frames=NUM_WAYPOINTS - 1,
         )
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the sizes as JSON values."""
-        return asdict(self)
-
-    @classmethod
-    def from_json(cls, values: dict[str, Any]) -> "MacroSizes":
-        """Return the sizes that `to_json` wrote."""
-        names = {field.name for field in fields(cls)}
-        if set(values) != names:
-            raise ModelError(
-                f"The sizes of a macro model are {', '.join(sorted(names))}; "
-                f"{', '.join(sorted(set(values) ^ names))} should not be there or is "
-                f"missing."
-            )
-        return cls(**values)
 
 
 PUBLISHED = MacroSizes()

@@ -23,12 +23,8 @@ from metro.models.macro.windows import (
 )
 from metro.models.presets import ACTION_BLOCK
 from metro.models.sequences import split_starts
-from metro.models.trainer import (
-    QUICK_CALIBRATION,
-    Training,
-    TrainingTask,
-    run_training,
-)
+from metro.models.trainer import QUICK_CALIBRATION, Training, run_training
+from metro.models.training_task import TrainingTask
 from metro.types import Progress
 
 CHECKS = 15
