@@ -49,6 +49,7 @@ def record(
     The bytes depend on the settings alone, not on workers or interruptions. If it is
     interrupted, the same command resumes after the finished episodes.
     """
+    # Heavy imports happen inside verbs, so that `metro --help` answers at once.
     require_worlds("record")
     import os
 

@@ -59,6 +59,7 @@ def queries(
     from metro.evaluation.draw_queries import draw_queries
     from metro.evaluation.queries import save_queries
 
+    # Queries are drawn once and committed: a second draw must be asked for.
     if output.exists() and not force:
         raise BenchmarkError(f"{output} exists. Use --force to replace it.")
     with open_corpus(corpus) as recording, progress_bar("Drawing queries") as progress:

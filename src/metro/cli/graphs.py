@@ -46,6 +46,7 @@ def build(
     from metro.storage.parts import Parts
     from metro.storage.readers import read_latents
 
+    # Before minutes of work, not after them.
     require_writable(output, force=force)
     corpus = read_latents(latents, episode_lengths)
     with progress_bar("Pricing curve") as progress:

@@ -87,6 +87,7 @@ def _train_config(family: str, preset: str, *, steps: int, **options: Any) -> An
 
     from metro.models.train_config import TrainConfig, paper_config
 
+    # None means "not given": a preset has values of its own.
     make = paper_config if preset == "paper" else TrainConfig
     given = {name: value for name, value in options.items() if value is not None}
     return replace(make(family=family, steps=steps), **given)
@@ -110,6 +111,7 @@ def _train(
 
     with open_corpus(corpus) as recording:
         recording.require(load_benchmark(benchmark))
+        # Decoding is slow and the same for every epoch: once, to a file beside CORPUS.
         with progress_bar("Reading frames") as progress:
             cache_pixels(recording, progress=progress)
         with progress_bar(f"Training {config.family}") as progress:
@@ -156,33 +158,46 @@ def train_macro(
     """
     require_worlds("train-macro")
     from metro.benchmark import load_benchmark
-    from metro.cli.terminal import progress_bar
     from metro.data.corpus import open_corpus
     from metro.models.devices import choose_device
     from metro.models.loading import load_frozen
     from metro.models.macro.offline_cost import measure_offline
-    from metro.models.macro.train import MacroSource, train_macro_on_corpus
-    from metro.models.macro.train_config import macro_config_for
+    from metro.models.macro.train import MacroSource
     from metro.storage.readers import read_latents
 
-    changes = {} if seed is None else {"seed": seed}
-    config = macro_config_for(preset, epochs=epochs, threads=threads, **changes)
     frozen = load_frozen(model, trust_pickle=trust_pickle).to(choose_device(device))
     with open_corpus(corpus) as recording:
         recording.require(load_benchmark(benchmark))
         source = MacroSource(read_latents(latents), recording, frozen)
         if measure:
-            metro_seconds = measure_offline(recording, source.model, source.latents).cpu
-        with progress_bar("Training the macro model") as progress:
-            run = train_macro_on_corpus(
-                source,
-                output,
-                config=config,
-                preset=preset,
-                metro_seconds=metro_seconds,
-                progress=progress,
-            )
+            metro_seconds = measure_offline(recording, frozen, source.latents).cpu
+        options = {"epochs": epochs, "threads": threads, "seed": seed}
+        run = _train_macro(source, output, preset, metro_seconds, options)
     if as_json:
         print_json({**run.metrics, "cost": run.cost.to_json(), "path": str(run.path)})
     else:
         typer.echo(run.card.read_text())
+
+
+def _train_macro(
+    source: Any,
+    output: Path,
+    preset: str,
+    metro_seconds: float | None,
+    options: dict[str, int | None],
+) -> Any:
+    """Return a finished training; shows a bar."""
+    from metro.cli.terminal import progress_bar
+    from metro.models.macro.train import train_macro_on_corpus
+    from metro.models.macro.train_config import macro_config_for
+
+    given = {name: value for name, value in options.items() if value is not None}
+    with progress_bar("Training the macro model") as progress:
+        return train_macro_on_corpus(
+            source,
+            output,
+            config=macro_config_for(preset, **given),
+            preset=preset,
+            metro_seconds=metro_seconds,
+            progress=progress,
+        )

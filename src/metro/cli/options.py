@@ -12,6 +12,7 @@ import typer
 from metro.planners.methods.registry import method_names
 
 
+# typer.Option has forty parameters and returns Any: three of them are enough for us.
 def _option(help_text: str, *names: str, least: int | None = None) -> Any:
     return typer.Option(*names, help=help_text, min=least)
 
@@ -32,6 +33,7 @@ GraphPath = Annotated[
     Path, typer.Argument(metavar="GRAPH", help="Graph made by metro build.")
 ]
 
+# What verbs read: recordings, models, graphs.
 Corpus = Annotated[str, _option("Recorded episodes that the queries come from.")]
 Model = Annotated[
     str,
@@ -66,6 +68,7 @@ MethodOption = Annotated[
         "hi-lewm-c-staged."
     ),
 ]
+# The letters of the paper: d, h, H, T.
 Distance = Annotated[int, _option("d, frames from start to goal.")]
 PlanBlocks = Annotated[
     int | None,
@@ -88,6 +91,7 @@ Queries = Annotated[
     ),
 ]
 First = Annotated[int | None, _option("Plan only this many queries of the file.")]
+# How the work is divided; none of these changes a result.
 Batch = Annotated[int, _option("Number of queries planned together.")]
 Workers = Annotated[
     int, _option("Number of worker processes; the results are the same.")
@@ -110,6 +114,7 @@ PresetSeed = Annotated[
     _option("Random seed for all sampling. Default: the preset's.", least=0),
 ]
 
+# What verbs write, and how they print.
 RowsPath = Annotated[
     Path, _option("File of result rows (.jsonl) to append to.", "--output", "-o")
 ]

@@ -31,11 +31,12 @@ app = typer.Typer(
     help="Long-horizon planning with retrieved sub-goals, for frozen world models.",
     no_args_is_help=True,
     add_completion=False,
+    # Our errors are one line; a bug shows Python's own traceback, unadorned.
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
 
-
+# Headings of ``metro --help``; verbs name theirs, so that the list reads by task.
 START = "Start here"
 DATA = "Data"
 MODELS = "World models"
@@ -81,6 +82,7 @@ def require_worlds(verb: str) -> None:
 
     from metro.errors import MissingExtra
 
+    # find_spec looks without importing: the answer comes at once.
     needed = ("torch", "stable_worldmodel", "mujoco", "h5py", "safetensors")
     missing = [name for name in needed if find_spec(name) is None]
     if missing:
@@ -92,6 +94,7 @@ def require_worlds(verb: str) -> None:
 
 def print_json(value: Any) -> None:
     """Print a value as JSON, on stdout."""
+    # NaN is not JSON, and other languages refuse it: better to fail here.
     typer.echo(json.dumps(value, indent=2, allow_nan=False))
 
 
