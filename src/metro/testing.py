@@ -7,7 +7,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metro.errors import ModelError, WorldError
+from metro.planners.contract import check_micro_planner
 from metro.types import Env, WorldModel
+
+__all__ = ["check_env", "check_micro_planner", "check_world_model"]
 
 _MEMBERS = {
     "encode": "encode(frames): uint8 [N, S, S, 3] -> float32 [N, D]",
