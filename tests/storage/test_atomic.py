@@ -331,7 +331,7 @@ def test_places_without_permission(tmp_path, rooms):
 
 def test_a_file_is_written_whole_or_not_at_all(tmp_path):
     """From bytes or by a function; a failing one leaves the old file alone."""
-    path = tmp_path / "new" / "notes.txt"
+    path = tmp_path / "notes.txt"
     write_atomically(path, b"one")
     assert path.read_bytes() == b"one"
 
@@ -354,3 +354,10 @@ def test_what_a_killed_writer_left_is_overwritten(tmp_path):
     (tmp_path / "notes.txt.unfinished").write_bytes(b"half of something long")
     write_atomically(path, b"one")
     assert (path.read_bytes(), os.listdir(tmp_path)) == (b"one", ["notes.txt"])
+
+
+def test_a_file_needs_its_folder(tmp_path):
+    """A mistyped folder is an error, not a new folder."""
+    with pytest.raises(FileNotFoundError, match=r"notes\.txt"):
+        write_atomically(tmp_path / "missing" / "notes.txt", b"one")
+    assert not (tmp_path / "missing").exists()

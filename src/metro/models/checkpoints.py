@@ -49,6 +49,7 @@ def store(path: Path, checkpoint: Checkpoint) -> None:
     contents = {
         item.name: getattr(checkpoint, item.name) for item in fields(checkpoint)
     }
+    path.parent.mkdir(parents=True, exist_ok=True)
     write_atomically(checkpoint_path(path), lambda place: torch.save(contents, place))
 
 

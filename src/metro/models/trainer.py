@@ -175,6 +175,7 @@ class Trainer(Generic[Model]):
         entry = {"step": step, **losses, **task.measure(step, self.seconds)}
         self.log.append(entry | {"seconds": round(self.seconds, 1)})
         text = json.dumps(self.log, indent=1)
+        self.path.parent.mkdir(parents=True, exist_ok=True)
         write_atomically(f"{self.path}.log.json", text.encode())
 
     def _key(self) -> str:

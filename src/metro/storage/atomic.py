@@ -103,12 +103,11 @@ def write_atomically(
     """Write a file, whole or not at all; a file that is there is replaced.
 
     Args:
-        path: The file; its folder is made if it does not exist.
+        path: The file; its folder must exist.
         content: The bytes of the file, or a function that writes it to the path it is
             given, ``PATH.unfinished``.
     """
     path = Path(path)
-    path.parent.mkdir(parents=True, exist_ok=True)
     # Always the same name, so that what a killed process leaves is overwritten by the
     # next attempt instead of filling the disk.
     unfinished = path.with_name(f"{path.name}.unfinished")

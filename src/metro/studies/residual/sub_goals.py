@@ -106,6 +106,7 @@ def _save(found: SubGoals, path: Path) -> None:
         where=found.where,
         provenance=json.dumps(found.provenance),
     )
+    path.parent.mkdir(parents=True, exist_ok=True)
     write_atomically(path, content.getvalue())
 
 
