@@ -6,7 +6,6 @@ from dataclasses import dataclass
 import numpy as np
 
 from metro.analysis.config_results import (
-    ACTION_BLOCK,
     ConfigResult,
     best_config,
     first_best_budget,
@@ -21,6 +20,7 @@ from metro.analysis.statistics import (
     wilson,
 )
 from metro.analysis.task import MethodKey, Task
+from metro.models.presets import ACTION_BLOCK
 from metro.planners.methods import flat, metro
 from metro.planners.methods.registry import method_names
 

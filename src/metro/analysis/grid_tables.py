@@ -4,12 +4,12 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from metro.analysis.config_results import ACTION_BLOCK
 from metro.analysis.grouping import group_rows
 from metro.analysis.pareto import BudgetResult, at_budgets
 from metro.analysis.statistics import non_dominated
 from metro.errors import BenchmarkError
 from metro.evaluation.records import Setting
+from metro.models.presets import ACTION_BLOCK
 from metro.planners.methods.metro import METRO
 from metro.planners.methods.registry import find_method
 
