@@ -74,7 +74,7 @@ def test_unknown_action_statistics_are_those_of_the_recording(folder):
 
 
 def test_a_distance_that_the_paper_does_not_have(folder):
-    with pytest.raises(BenchmarkError, match="no cell of lewm on tworoom at d = 30"):
+    with pytest.raises(BenchmarkError, match="no result of lewm on tworoom at d = 30"):
         run(folder, "--goal-distance", "30")
 
 

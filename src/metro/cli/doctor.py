@@ -20,7 +20,7 @@ _TIME_LIMIT = 120.0
 """Seconds for one check; the slowest takes ten, and a minute on a busy machine."""
 
 _FREE_BYTES = 2e9
-"""What a corpus for a small model, its latents and its graph need together."""
+"""Disk space that a corpus for a small model, its latents and its graph need."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ class Finding:
 
 @dataclass(frozen=True)
 class Check:
-    """Something to look at: ``look`` returns what it saw, or raises."""
+    """One check: ``look`` returns what it found, or raises."""
 
     look: Callable[[], str]
     cure: str
@@ -48,7 +48,7 @@ def examine(
     time_limit: float = _TIME_LIMIT,
     progress: Progress | None = None,
 ) -> list[Finding]:
-    """Return one finding a check, in a fixed order.
+    """Return one finding per check, in a fixed order.
 
     Args:
         names: Which checks; all of `CHECKS` if None.
@@ -66,7 +66,7 @@ def examine(
 
 
 def look(name: str) -> None:
-    """Carry out one check in this process: its words on stdout, or an exception."""
+    """Carry out one check in this process: prints what it found, or raises."""
     sys.stdout.write(f"\n{CHECKS[name].look()}\n")
 
 
@@ -84,7 +84,7 @@ def _run(name: str, time_limit: float) -> Finding:
         patience = f"Try again when the machine is less busy. If it hangs again: {cure}"
         return Finding(name, False, f"no answer within {time_limit:g} s", patience)
     lines = (ran.stderr if ran.returncode else ran.stdout).strip().splitlines()
-    detail = lines[-1] if lines else f"it died with exit code {ran.returncode}"
+    detail = lines[-1] if lines else f"it ended with exit code {ran.returncode}"
     if ran.returncode:
         return Finding(name, False, detail.removeprefix("metro.errors."), cure)
     return Finding(name, True, detail, "")
@@ -122,7 +122,7 @@ def _look_at_renderer() -> str:
 
 
 def _look_at_arithmetic() -> str:
-    """Say whether this machine computes what others do, to the last bit."""
+    """Return whether this machine computes what others do, to the last bit."""
     from metro.envs.cpu_determinism import common_arithmetic, is_common
 
     if not common_arithmetic():
@@ -157,8 +157,8 @@ def _look_at_models() -> str:
     return f"{len(asset_names()) + len(macro_asset_names())} shipped models load"
 
 
-def _look_at_world(name: str) -> str:
-    """Reset, step, draw and restore a world, and say how fast it is drawn."""
+def _look_at_env(name: str) -> str:
+    """Reset, step, render and restore an environment, and time the rendering."""
     from time import perf_counter
 
     import numpy as np
@@ -170,27 +170,27 @@ def _look_at_world(name: str) -> str:
 
     benchmark = load_benchmark(name)
     find_renderer(benchmark)
-    world = open_env(benchmark, image_size=64, rendering=benchmark.renderings[-1])
-    world.reset(0)
-    row = world.get_state()
-    world.step(np.full(world.action_size, 0.5, np.float32))
-    world.set_state(row)
-    world.set_goal(row)
-    if not world.is_solved():
+    env = open_env(benchmark, image_size=64, rendering=benchmark.renderings[-1])
+    env.reset(0)
+    row = env.get_state()
+    env.step(np.full(env.action_size, 0.5, np.float32))
+    env.set_state(row)
+    env.set_goal(row)
+    if not env.is_solved():
         raise WorldError("a restored state is not the state that was recorded")
-    world.render()  # the first one also sets the camera up
+    env.render()  # the first one also sets the camera up
     started = perf_counter()
-    picture = world.render()
+    picture = env.render()
     took = perf_counter() - started
-    world.close()
+    env.close()
     if np.ptp(picture) == 0:
         raise WorldError("its picture is empty")
     return f"resets, steps, draws ({1000 * took:.1f} ms) and restores a state"
 
 
-def _world_check(name: str) -> Check:
+def _env_check(name: str) -> Check:
     return Check(
-        lambda: _look_at_world(name),
+        lambda: _look_at_env(name),
         'Install its libraries: pip install "metro-wm[swm]"; if drawing fails, cure '
         "the renderer first.",
     )
@@ -208,7 +208,7 @@ CHECKS = {
         _look_at_renderer,
         "Unset MUJOCO_GL, or install a software renderer: apt install libegl1 libgl1.",
     ),
-    **{name: _world_check(name) for name in benchmark_names()},
+    **{name: _env_check(name) for name in benchmark_names()},
     "arithmetic": Check(_look_at_arithmetic, 'pip install "metro-wm[swm]"'),
     "models": Check(_look_at_models, 'Install again: pip install "metro-wm[swm]"'),
     "disk": Check(_look_at_disk, "Free some space, or work in another folder."),

@@ -1,19 +1,22 @@
 """Verbs about this machine and this package: demo, doctor, bench."""
 
+import sys
+from importlib import import_module
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
 from metro.cli.options import AsJson, Seed
 from metro.cli.root import START, app, print_json, require_worlds
+from metro.errors import GraphError, MissingExtra
 
 DEMO_FOLDER = Path("out/demo")
 
 
 @app.command(rich_help_panel=START)
 def doctor(as_json: AsJson = False) -> None:
-    """Check this machine: libraries, renderer, every world, models, disk."""
+    """Check this machine: libraries, renderer, every environment, models, disk."""
     from dataclasses import asdict
 
     from metro.cli.doctor import examine
@@ -92,13 +95,11 @@ def bench(
     ] = Path("out/bench"),
 ) -> None:
     """Measure metro and its peers on the same data, in one process."""
-    from metro.errors import GraphError
-    from perf import KINDS, plot_scaling, render, run_bench
-
+    perf = _import_perf()
     if state_dim != "noise" and not state_dim.isdigit():
         raise GraphError(f"--state-dim must be a number or noise, got {state_dim!r}.")
-    rows = run_bench(
-        kinds or KINDS,
+    rows = perf.run_bench(
+        kinds or perf.KINDS,
         num_frames,
         "noise" if state_dim == "noise" else int(state_dim),
         noise,
@@ -108,6 +109,26 @@ def bench(
         lambda line: typer.echo(line, err=True),
         latents,
     )
-    typer.echo(render(rows))
+    typer.echo(perf.render(rows))
     if any(row["kind"] == "scaling" for row in rows):
-        plot_scaling(rows, output.with_suffix(".png"))
+        perf.plot_scaling(rows, output.with_suffix(".png"))
+
+
+def _import_perf() -> Any:
+    """Return the package ``perf`` of the clone that metro is run from.
+
+    It is beside ``src/``, outside the wheel, and an installed entry script does not
+    have the clone's root on its path.
+
+    Raises:
+        MissingExtra: If metro was not installed from a clone.
+    """
+    root = Path(__file__).parents[3]
+    if not (root / "perf" / "__init__.py").is_file():
+        raise MissingExtra(
+            "metro bench needs a clone of the repository, because perf/ is not in the "
+            "package: clone it, then pip install -e . there."
+        )
+    if str(root) not in sys.path:
+        sys.path.insert(0, str(root))
+    return import_module("perf")

@@ -1,7 +1,8 @@
 """The verb that runs the paper's experiments with what a user has: rerun."""
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -25,16 +26,21 @@ def rerun(
     corpus: Corpus,
     model: Model,
     output: Annotated[
-        Path, typer.Option("--output", "-o", help="Folder for all that it makes.")
+        Path, typer.Option("--output", "-o", help="Folder for everything it makes.")
     ],
     macro: Annotated[
-        str | None, typer.Option(help="Of Hi-LeWM; without it those are left out.")
+        str | None,
+        typer.Option(help="Macro model; without it the hi-lewm methods are left out."),
     ] = None,
     goal_distance: Annotated[
-        list[int] | None, typer.Option(help="d; may be repeated. 25, 50, 75.")
+        list[int] | None,
+        typer.Option(help="d; repeat it for several. Default: 25, 50, 75."),
     ] = None,
     planner_seed: Annotated[
-        list[int] | None, typer.Option(min=0, help="May be repeated. 7, 8, 9.")
+        list[int] | None,
+        typer.Option(
+            min=0, help="Random seed of the micro planner; repeat it. Default: 7, 8, 9."
+        ),
     ] = None,
     first: First = None,
     batch: Batch = 25,
@@ -43,38 +49,37 @@ def rerun(
     trust_pickle: TrustPickle = False,
     as_json: AsJson = False,
 ) -> None:
-    """Run every cell of the paper for a model: encode, build, plan; tell both figures.
+    """Run the paper's experiments with a model, and show both results side by side.
 
-    For released models and recordings as for ours. Interrupted, the same command goes
-    on.
+    Encodes, builds the graph and plans, for released models and corpora as for ours.
+    After an interruption, the same command resumes.
     """
     require_worlds("rerun")
+    from metro.cli.terminal import success_bar
+    from metro.evaluation.context import EvalConfig
+    from metro.studies.rerun import RerunConfig, run
+
+    config = RerunConfig(
+        EvalConfig(benchmark, corpus, model, None, macro, trust_pickle, device),
+        output,
+        goal_distances=goal_distance or RerunConfig.goal_distances,
+        planner_seeds=planner_seed or RerunConfig.planner_seeds,
+        first=first,
+        batch=batch,
+        workers=workers,
+    )
+    _show(run(config, success_bar), config.rows, as_json)
+
+
+def _show(wanted: Sequence[Any], rows: Path, as_json: bool) -> None:
     from metro.analysis import reproduce as reproduction
     from metro.analysis.episode_results import load_records
-    from metro.cli.terminal import print_table, success_bar
-    from metro.evaluation.context import EvalConfig
-    from metro.studies.rerun import Rerun, rerun
+    from metro.cli.terminal import print_table
 
-    source = EvalConfig(
-        *(benchmark, corpus, model),
-        macro=macro,
-        trust_pickle=trust_pickle,
-        device=device,
-    )
-    asked = Rerun(
-        source,
-        output,
-        goal_distance or Rerun.goal_distances,
-        planner_seed or Rerun.planner_seeds,
-        first,
-        batch,
-        workers,
-    )
-    cells = rerun(asked, success_bar)
     checks = [
         check
-        for check in reproduction.reproduce(load_records([asked.rows]))
-        if check.paper in cells
+        for check in reproduction.reproduce(load_records([rows]))
+        if check.paper in wanted
     ]
     if as_json:
         print_json([check.to_json() for check in checks])

@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from threading import Timer
-from typing import Any, Protocol
+from typing import Any
 
 from rich.console import Console
 from rich.live import Live
@@ -20,6 +20,7 @@ from rich.progress import (
 )
 from rich.table import Table
 
+from metro.cli.doctor import Finding
 from metro.core.inspect import Inspection
 from metro.core.itinerary import Segment, SegmentKind
 from metro.core.latents import Latents
@@ -27,31 +28,7 @@ from metro.errors import short
 from metro.types import Progress as Report
 
 _PATIENCE = 1.0
-"""Seconds that a person waits without being told what for."""
-
-
-class Finding(Protocol):
-    """What one check of ``metro doctor`` found."""
-
-    @property
-    def name(self) -> str:
-        """What was looked at."""
-        ...
-
-    @property
-    def ok(self) -> bool:
-        """Whether it works."""
-        ...
-
-    @property
-    def detail(self) -> str:
-        """What was seen."""
-        ...
-
-    @property
-    def cure(self) -> str:
-        """What to do if it does not work."""
-        ...
+"""Seconds without output before a title is shown."""
 
 
 @contextmanager
@@ -122,7 +99,7 @@ def scoreboard(names: Sequence[str]) -> Iterator[Callable[[str, Sequence[str]], 
     lines: dict[str, Sequence[str]] = {name: [""] * 4 for name in names}
 
     def draw() -> Table:
-        header = ("planner", "queries", "success", "95 % interval", "s a query")
+        header = ("planner", "queries", "success", "95 % interval", "s per query")
         table = Table(*header, show_edge=False, pad_edge=False)
         for name, line in lines.items():
             table.add_row(name, *line)
@@ -186,7 +163,7 @@ def print_journey(
     *,
     held_out: int | None = None,
 ) -> None:
-    """Print the legs of a route, one a line."""
+    """Print the segments of a route, one per line."""
     console = Console()
     console.print(f"From {_place(latents, start)} to {_place(latents, goal)}")
     if not legs:

@@ -1,4 +1,4 @@
-"""``metro rerun``: the paper's cells with a model and recordings that are at hand."""
+"""Runs the paper's experiments with a model and a corpus of the user's own."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -22,17 +22,17 @@ _MACRO_STEPS = 2
 
 
 @dataclass(frozen=True)
-class Rerun:
+class RerunConfig:
     """What to run.
 
     Attributes:
-        source: World, recording and model; the graph is made here.
-        folder: For latents, graph, queries and rows.
-        goal_distances: d, frames.
-        planner_seeds: Of the micro planner.
-        first: Only so many queries; None: all fifty.
-        batch: Queries planned together.
-        workers: Processes.
+        source: Environment, corpus and model; the graph is made by `run`.
+        folder: Folder for latents, graph, queries and rows.
+        goal_distances: d, frames from start to goal.
+        planner_seeds: Random seeds of the micro planner.
+        first: Plan only this many queries; None: all fifty.
+        batch: Number of queries planned together.
+        workers: Number of worker processes.
     """
 
     source: EvalConfig
@@ -45,79 +45,78 @@ class Rerun:
 
     @property
     def rows(self) -> Path:
-        """Where rows are appended to."""
+        """The file that rows are appended to."""
         return self.folder / "rows.jsonl"
 
 
-def rerun(asked: Rerun, bar: ProgressBar) -> list[PaperResult]:
-    """Encode, build the graph, and plan every cell of the paper; return the cells.
+def run(config: RerunConfig, bar: ProgressBar) -> list[PaperResult]:
+    """Encode, build the graph, and plan all results of the paper; return the paper's.
 
     What is in the folder already is not made again.
 
     Args:
-        asked: What to run.
-        bar: Draws the progress of one distance, given a title.
+        config: What to run.
+        bar: Shows a progress bar with a title.
 
     Raises:
-        BenchmarkError: If the folder is a file, or the paper has no cell for this
+        BenchmarkError: If the folder is a file, or the paper has no result for this
             model.
     """
-    if asked.folder.is_file():
-        raise BenchmarkError(f"{asked.folder} is a file. Give a folder for the rerun.")
-    benchmark = load_benchmark(asked.source.benchmark)
-    model = load_frozen(asked.source.model, trust_pickle=asked.source.trust_pickle)
-    cells = [
-        cell
-        for cell in load_paper_results()
-        if (cell.benchmark, cell.family) == (benchmark.name, model.family)
-        and cell.goal_distance in asked.goal_distances
+    if config.folder.is_file():
+        raise BenchmarkError(f"{config.folder} is a file. Give a folder for the rerun.")
+    source, distances = config.source, config.goal_distances
+    benchmark = load_benchmark(source.benchmark)
+    model = load_frozen(source.model, trust_pickle=source.trust_pickle)
+    results = [
+        result
+        for result in load_paper_results()
+        if (result.benchmark, result.family) == (benchmark.name, model.family)
+        and result.goal_distance in distances
     ]
-    chosen = {
-        distance: _settings(cells, distance, asked) for distance in asked.goal_distances
+    settings = {
+        distance: _settings(results, distance, config) for distance in distances
     }
-    if not any(chosen.values()):
+    if not any(settings.values()):
         raise BenchmarkError(
-            f"The paper has no cell of {model.family} on {benchmark.name} at d = "
-            f"{', '.join(map(str, asked.goal_distances))}."
+            f"The paper has no result of {model.family} on {benchmark.name} at d = "
+            f"{', '.join(map(str, distances))}."
         )
-    asked.folder.mkdir(parents=True, exist_ok=True)
-    graph = asked.folder / f"{benchmark.name}-{model.family}.metro"
-    with open_corpus(asked.source.corpus) as corpus:
+    config.folder.mkdir(parents=True, exist_ok=True)
+    graph = config.folder / f"{benchmark.name}-{model.family}.metro"
+    with open_corpus(source.corpus) as corpus:
         corpus.require(benchmark)
-        budget = max(cell.waypoint_budget or 1 for cell in cells)
         corpus.build_graph(
             model,
-            waypoint_budget=budget,
+            waypoint_budget=max(result.waypoint_budget or 1 for result in results),
             cache=graph,
-            device=asked.source.device,
+            device=source.device,
             progress=bar,
         )
         queries = {
-            distance: _queries(benchmark, corpus, distance, asked, bar)
-            for distance, settings in chosen.items()
-            if settings
+            distance: _queries(benchmark, corpus, distance, config, bar)
+            for distance in distances
+            if settings[distance]
         }
-    source = asked.source.with_graph(graph)
     for distance, found in queries.items():
-        with bar(f"d = {distance}, {len(chosen[distance])} runs") as progress:
+        with bar(f"d = {distance}, {len(settings[distance])} runs") as progress:
             evaluate(
-                source,
-                chosen[distance],
+                source.with_graph(graph),
+                settings[distance],
                 found,
-                asked.rows,
-                batch=asked.batch,
-                workers=asked.workers,
+                config.rows,
+                batch=config.batch,
+                workers=config.workers,
                 progress=progress,
             )
-    return cells
+    return results
 
 
 def _settings(
-    cells: Iterable[PaperResult], distance: int, asked: Rerun
+    cells: Iterable[PaperResult], distance: int, config: RerunConfig
 ) -> list[Setting]:
     """Return a setting for each (method, h, H) and seed, at its longest T.
 
-    Smaller budgets are read off the same run. Cells whose h the paper does not tell
+    Smaller budgets are read off the same run. Results whose h the paper does not give
     cannot be run; hierarchical ones need a macro model.
     """
     longest: dict[tuple[str, int, int | None], int] = {}
@@ -127,7 +126,7 @@ def _settings(
         blocks = cell.plan_blocks
         method = find_method(cell.method)
         if method.needs_macro:
-            has_macro = asked.source.macro is not None
+            has_macro = config.source.macro is not None
             blocks = method.default_plan_blocks if has_macro else None
         if blocks is not None:
             key = (cell.method, blocks, cell.waypoint_budget)
@@ -142,12 +141,16 @@ def _settings(
             _MACRO_STEPS if find_method(method).needs_macro else None,
         )
         for (method, blocks, budget), steps in longest.items()
-        for seed in asked.planner_seeds
+        for seed in config.planner_seeds
     ]
 
 
 def _queries(
-    benchmark: Benchmark, corpus: Corpus, distance: int, asked: Rerun, bar: ProgressBar
+    benchmark: Benchmark,
+    corpus: Corpus,
+    distance: int,
+    config: RerunConfig,
+    bar: ProgressBar,
 ) -> QuerySet:
     """Return the benchmark's own queries if they are of this corpus, else new ones."""
     name = f"{benchmark.name}-d{distance}.csv"
@@ -157,10 +160,10 @@ def _queries(
         found = prepare_queries(
             benchmark,
             corpus,
-            asked.folder / name,
+            config.folder / name,
             goal_distance=distance,
             count=_COUNT,
             seed=_DRAW_SEED,
             bar=bar,
         )
-    return found if asked.first is None else found.first(asked.first)
+    return found if config.first is None else found.first(config.first)
