@@ -62,3 +62,15 @@ def columns():
     from corpus_makers import make_columns
 
     return make_columns()
+
+
+@pytest.fixture(scope="session")
+def tworoom_folder(tmp_path_factory):
+    """Twelve recorded episodes of TwoRoom with latents and graph; do not write there.
+
+    Files: ``tworoom.h5``, ``tworoom.latents``, ``tworoom.metro`` (H = 8), made with
+    the model ``lewm-small-tworoom``.
+    """
+    from corpus_makers import record_tworoom
+
+    return record_tworoom(tmp_path_factory.mktemp("tworoom"))

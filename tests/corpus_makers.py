@@ -1,7 +1,12 @@
-"""Small recordings that tests of `metro.data.corpus` share."""
+"""Small recordings that tests share."""
 
 import h5py
 import numpy as np
+
+from metro.benchmark import load_benchmark
+from metro.data.collect.record import record
+from metro.data.corpus import open_corpus
+from metro.models.loading import load_model
 
 LENGTHS = np.array([4, 3, 5])
 
@@ -38,3 +43,13 @@ def same(corpus, columns):
         )
         and np.array_equal(corpus.column("action"), columns["action"])
     )
+
+
+def record_tworoom(folder):
+    """Record twelve episodes into a folder, with latents and graph; return it."""
+    model, path = load_model("lewm-small-tworoom"), folder / "tworoom.h5"
+    benchmark = load_benchmark("tworoom")
+    record(benchmark, path, episodes=12, seed=5, image_size=model.image_size)
+    with open_corpus(path) as corpus:
+        corpus.build_graph(model, cache=folder / "tworoom.metro")
+    return folder

@@ -13,7 +13,6 @@ from metro.benchmark import (
     load_benchmark,
     read_benchmark,
 )
-from metro.data.collect.variants import find_variant, find_variants
 from metro.errors import BenchmarkError
 
 NAMES = ["cube", "pusht", "reacher", "tworoom"]
@@ -37,28 +36,11 @@ def test_each_can_be_read(name):
         assert all(len(cell) == 3 for group in cells.values() for cell in group)
 
 
-@pytest.mark.parametrize("name", NAMES)
-def test_recipes_of_the_toml_are_those_of_the_registry(name):
-    """In the same order, and each has a policy that can be made."""
-    assert load_benchmark(name).recipes == tuple(find_variants(name))
-    for variant in find_variants(name).values():
-        policy = variant.make_policy()
-        assert callable(policy.begin)
-        assert callable(policy.act)
-
-
 def test_an_unknown_benchmark_names_the_known():
     """Also for what would be another file."""
     message = "There is no benchmark '../x'. There are cube, pusht, reacher, tworoom."
     with pytest.raises(BenchmarkError, match=f"^{re.escape(message)}$"):
         load_benchmark("../x")
-
-
-def test_an_unknown_recipe_names_the_known():
-    """Of that benchmark."""
-    message = "reacher has no recipe 'expert'. It has random, mixture."
-    with pytest.raises(BenchmarkError, match=f"^{re.escape(message)}$"):
-        find_variant("reacher", "expert")
 
 
 def test_an_unknown_key_names_the_valid(tmp_path):

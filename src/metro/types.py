@@ -65,15 +65,15 @@ class NeighbourIndex(Protocol):
 class Env(Protocol):
     """One simulator with a camera, in a state of its own.
 
-    What an episode does depends on its seed and its actions alone, never on what the
-    same world was used for before.
+    An episode depends on its seed and its actions alone, never on what the same
+    environment was used for before. `metro.testing.check_env` checks an environment.
     """
 
     action_size: int
     """A, numbers in the action of one environment step."""
 
     def reset(self, seed: int) -> None:
-        """Start afresh from a random state that ``seed`` alone decides."""
+        """Start from a random state that ``seed`` alone decides."""
         ...
 
     def set_state(self, row: StateColumns) -> None:
@@ -114,14 +114,14 @@ class Env(Protocol):
 
 
 class CollectionPolicy(Protocol):
-    """A way to act that makes one kind of recording; new for every episode."""
+    """A scripted way to act while a corpus is recorded; one object per episode."""
 
-    def begin(self, world: Any, rng: np.random.Generator) -> None:
+    def begin(self, env: Any, rng: np.random.Generator) -> None:
         """Prepare the episode: choose targets, perhaps set the first state."""
         ...
 
-    def act(self, world: Any, rng: np.random.Generator) -> NDArray[np.float32]:
-        """Return the action ``[A]`` for the present state of ``world``."""
+    def act(self, env: Any, rng: np.random.Generator) -> NDArray[np.float32]:
+        """Return the action ``[A]`` for the present state of ``env``."""
         ...
 
 

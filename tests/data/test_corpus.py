@@ -4,7 +4,7 @@ import re
 
 import numpy as np
 import pytest
-from corpus_makers import same, write
+from corpus_makers import write
 
 from metro.benchmark import load_benchmark
 from metro.data import corpus as corpora
@@ -38,22 +38,6 @@ def test_our_own_recording(recorded):
         assert "pixels" not in row
 
 
-def test_hdf5_npz_and_npy_hold_the_same(columns, tmp_path):
-    """The same digest too: it is of contents, not of files."""
-    write(tmp_path / "x.h5", columns)
-    np.savez(tmp_path / "x.npz", **columns)
-    (tmp_path / "arrays").mkdir()
-    for name, values in columns.items():
-        np.save(tmp_path / "arrays" / f"{name}.npy", values)
-    digests = set()
-    for name in ("x.h5", "x.npz", "arrays"):
-        with open_corpus(tmp_path / name) as corpus:
-            assert same(corpus, columns)
-            assert corpus.benchmark is None
-            digests.add(corpus.digest)
-    assert len(digests) == 1
-
-
 def test_the_digest_sees_columns_and_frames(columns, tmp_path):
     """Any change of a state, or of a sampled frame."""
     digests = set()
@@ -63,23 +47,6 @@ def test_the_digest_sees_columns_and_frames(columns, tmp_path):
         with open_corpus(write(tmp_path / f"{number}.h5", columns)) as corpus:
             digests.add(corpus.digest)
     assert len(digests) == 3
-
-
-def test_one_array_of_pixels_needs_a_length(columns, tmp_path):
-    """It does not say where episodes end."""
-    path = tmp_path / "x.npy"
-    np.save(path, columns["pixels"])
-    message = (
-        f"{path} does not say where episodes end. Add ep_len to it, or give "
-        "episode_lengths."
-    )
-    with pytest.raises(CorpusError, match=f"^{re.escape(message)}$"):
-        open_corpus(path)
-    message = "12 rows are no whole number of episodes of 5 frames."
-    with pytest.raises(CorpusError, match=f"^{re.escape(message)}$"):
-        open_corpus(path, episode_lengths=5)
-    with open_corpus(path, episode_lengths=6) as corpus:
-        np.testing.assert_array_equal(corpus.frames(1), columns["pixels"][6:])
 
 
 def test_frames_are_read_by_episode_only(recorded):
@@ -152,38 +119,6 @@ def test_half_a_file_is_told(recorded, tmp_path):
     )
     with pytest.raises(CorpusError, match=message):
         open_corpus(path)
-
-
-@pytest.mark.parametrize("name", ["x.h5", "x.npz", "x.npy"])
-def test_text_is_no_corpus(name, tmp_path):
-    """Whatever it is called."""
-    path = tmp_path / name
-    path.write_text("hello")
-    with pytest.raises(CorpusError, match=f"^{re.escape(str(path))} cannot be read: "):
-        open_corpus(path)
-
-
-def test_what_is_not_there_is_told(tmp_path, monkeypatch):
-    """With the other place that was looked at."""
-    monkeypatch.setenv("STABLEWM_HOME", str(tmp_path))
-    message = f"nowhere.h5 does not exist, nor does {tmp_path}/datasets/nowhere.h5."
-    with pytest.raises(CorpusError, match=f"^{re.escape(message)}$"):
-        open_corpus("nowhere.h5")
-
-
-def test_a_name_is_looked_up_where_swm_keeps_datasets(columns, tmp_path, monkeypatch):
-    """As its own reader does."""
-    monkeypatch.setenv("STABLEWM_HOME", str(tmp_path))
-    (tmp_path / "datasets").mkdir()
-    write(tmp_path / "datasets" / "mine.h5", columns)
-    with open_corpus("mine.h5") as corpus:
-        assert same(corpus, columns)
-
-
-def test_an_empty_folder_is_no_corpus(tmp_path):
-    """Of no kind that swm knows."""
-    with pytest.raises(CorpusError, match="cannot be opened as a corpus: ValueError"):
-        open_corpus(tmp_path)
 
 
 def change(columns, name, values):

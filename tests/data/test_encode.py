@@ -12,7 +12,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 import metro
 from metro.data.corpus import open_corpus
 from metro.data.encode import encode_corpus
-from metro.errors import CorpusError, StorageError
+from metro.errors import StorageError
 from metro.models.devices import choose_device, encoder_flops, measure_peak
 from metro.storage import parts as stored_parts
 
@@ -165,50 +165,6 @@ def test_latents_are_not_overwritten(corpus, model, tmp_path):
     with pytest.raises(StorageError, match=f"^{re.escape(message)}$"):
         encode_corpus(corpus, model, path, progress=lambda *_: pytest.fail("encoded"))
     encode_corpus(corpus, model, path, force=True)
-
-
-def test_frames_of_another_size_are_told(corpus, model, tmp_path):
-    """The message names both sizes and the option."""
-    model.image_size = 64
-    message = (
-        f"{corpus.name} has frames of 16 px, tiny takes 64 px. "
-        f"Record with --image-size 64."
-    )
-    with pytest.raises(CorpusError, match=f"^{re.escape(message)}$"):
-        encode_corpus(corpus, model, tmp_path / "dots.latents")
-
-
-def test_frames_of_another_rendering_are_told(corpus, model, tmp_path):
-    """Stock frames are not for models that were trained on fast ones."""
-    corpus.rendering, model.rendering = "stock", "fast"
-    message = (
-        f"{corpus.name} was drawn with rendering stock, tiny needs fast. "
-        f"Record with --rendering fast."
-    )
-    with pytest.raises(CorpusError, match=f"^{re.escape(message)}$"):
-        encode_corpus(corpus, model, tmp_path / "dots.latents")
-
-
-def test_a_corpus_of_another_benchmark_is_told(corpus, model, tmp_path):
-    """A model of one benchmark does not encode another."""
-    corpus.benchmark = "reacher"
-    message = (
-        f"{corpus.name} is a recording of reacher, tiny is a model of tworoom. "
-        f"Give the one that belongs to the other."
-    )
-    with pytest.raises(CorpusError, match=f"^{re.escape(message)}$"):
-        encode_corpus(corpus, model, tmp_path / "dots.latents")
-
-
-def test_actions_of_another_size_are_told(corpus, model, tmp_path):
-    """Without a benchmark's name the actions tell."""
-    model.action_size = 5
-    message = (
-        f"{corpus.name} has actions of 2 numbers, tiny takes 5. "
-        f"It is a recording of something else."
-    )
-    with pytest.raises(CorpusError, match=f"^{re.escape(message)}$"):
-        encode_corpus(corpus, model, tmp_path / "dots.latents")
 
 
 def test_speed_is_counted_in_products(model):

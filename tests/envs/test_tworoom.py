@@ -1,15 +1,11 @@
 """TwoRoom: the same as swm's environment, step by step and pixel by pixel."""
 
-import re
-from dataclasses import replace
-
 import numpy as np
 import pytest
 
 from metro.benchmark import load_benchmark
 from metro.data.collect.variants import find_variant
 from metro.envs import open_env
-from metro.errors import WorldError
 
 
 @pytest.fixture(scope="module")
@@ -110,50 +106,3 @@ def test_the_seed_alone_decides_an_episode(benchmark):
     for name, place in fresh.get_state().items():
         np.testing.assert_array_equal(used.get_state()[name], place)
     assert fresh.env.target_position.tolist() == used.env.target_position.tolist()
-
-
-def test_crossings_end_in_the_other_room(world):
-    """At least 25 steps away at full speed."""
-    for seed in range(10):
-        rng = np.random.default_rng(seed)
-        world.reset(seed)
-        find_variant("tworoom", "crossing").make_policy().begin(world, rng)
-        agent, target = world.env.agent_position, world.env.target_position
-        assert (agent[0] < 112) != (target[0] < 112)
-        assert float((agent - target).norm()) < 25 * 5 * 3
-
-
-def test_there_is_no_fast_rendering(benchmark):
-    """Its own is fast enough."""
-    message = "tworoom cannot be rendered 'fast'. It can be rendered stock."
-    with pytest.raises(WorldError, match=f"^{re.escape(message)}$"):
-        open_env(benchmark, rendering="fast")
-
-
-def test_an_environment_that_is_not_there_names_those_that_are(benchmark):
-    """For a typing error in the TOML file."""
-    wrong = replace(benchmark, env_id="swm/ThreeRoom-v1")
-    message = r"^There is no environment 'swm/ThreeRoom-v1'\. .*swm/TwoRoom-v1.*\.$"
-    with pytest.raises(WorldError, match=message):
-        open_env(wrong)
-
-
-def test_a_world_that_metro_does_not_have_is_told(benchmark):
-    """A TOML file is not enough."""
-    message = (
-        "metro has no environment for the benchmark 'maze'. "
-        "It has cube, pusht, reacher, tworoom."
-    )
-    with pytest.raises(WorldError, match=f"^{re.escape(message)}$"):
-        open_env(replace(benchmark, name="maze"))
-
-
-@pytest.mark.parametrize("image_size", [0, 7, 225])
-def test_sizes_beyond_reason_are_refused(benchmark, image_size):
-    """With those that make sense."""
-    message = (
-        f"image_size must be 8 to 224 pixels, got {image_size}. "
-        "Released models take 224, small ones 64."
-    )
-    with pytest.raises(WorldError, match=f"^{re.escape(message)}$"):
-        open_env(benchmark, image_size=image_size)

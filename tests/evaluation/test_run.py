@@ -11,13 +11,11 @@ import pytest
 from bench_makers import FatalSource
 from typer.testing import CliRunner
 
-from metro import PricingCurve, build_graph, find_neighbours, pool, save
+from metro import PricingCurve, build_graph, find_neighbours, pool
 from metro.analysis.grouping import group_rows
 from metro.benchmark import load_benchmark
 from metro.cli import app
-from metro.data.collect.record import record
 from metro.data.corpus import open_corpus
-from metro.data.encode import encode_corpus
 from metro.errors import BenchmarkError, LatentsError, MetroError, WorldError
 from metro.evaluation.context import EvalConfig, EvalContext
 from metro.evaluation.metadata import row_metadata
@@ -33,23 +31,18 @@ from metro.evaluation.settings import choose_settings
 from metro.models.loading import load_model
 from metro.planners.cem import CEMSettings
 from metro.planners.micro import CEMPlanner
+from metro.storage.artefacts import load_graph
 
 FLAT = Setting("flat", 2, None, 20, 7)
 METRO = Setting("metro", 1, 8, 20, 7)
 
 
 @pytest.fixture(scope="module")
-def context(tmp_path_factory):
+def context(tworoom_folder):
     """Twelve recorded episodes, their latents and their graph."""
-    folder = tmp_path_factory.mktemp("evaluating")
     benchmark, model = load_benchmark("tworoom"), load_model("lewm-small-tworoom")
-    path = folder / "tworoom.h5"
-    record(benchmark, path, episodes=12, seed=5, image_size=model.image_size)
-    with open_corpus(path) as corpus:
-        latents = encode_corpus(corpus, model, folder / "tworoom.latents").latents
-        pricing = PricingCurve.fit(latents, waypoint_budget=8)
-        graph = build_graph(latents, find_neighbours(latents), pricing)
-        save(graph, folder / "tworoom.metro")
+    graph = load_graph(tworoom_folder / "tworoom.metro")
+    with open_corpus(tworoom_folder / "tworoom.h5") as corpus:
         with EvalContext(benchmark, corpus, model, graph) as opened:
             yield opened
 

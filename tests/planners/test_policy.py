@@ -18,15 +18,14 @@ from metro import (
 from metro.benchmark import evaluation_calls, load_benchmark
 from metro.compat import import_swm
 from metro.core.latents import Latents
-from metro.data.collect.record import record
 from metro.data.corpus import open_corpus
-from metro.data.encode import encode_corpus
 from metro.envs import open_env
 from metro.errors import BenchmarkError, LatentsError, ModelError
 from metro.models.loading import load_model
 from metro.planners.cem import CEMSettings
 from metro.planners.policy import MetroPolicy
 from metro.planners.policy_base import usual_settings
+from metro.storage.artefacts import load_graph
 
 EPISODES, START, DISTANCE = [1, 4, 6], 5, 20
 
@@ -42,20 +41,17 @@ def model():
 
 
 @pytest.fixture(scope="module")
-def corpus(tworoom, model, tmp_path_factory):
+def corpus(tworoom_folder, tmp_path_factory):
     """A dozen recorded episodes."""
     path = tmp_path_factory.mktemp("policy") / "tworoom.h5"
-    record(tworoom, path, episodes=12, seed=5, image_size=model.image_size)
+    shutil.copyfile(tworoom_folder / "tworoom.h5", path)
     with open_corpus(path) as opened:
         yield opened
 
 
 @pytest.fixture(scope="module")
-def graph(corpus, model, tmp_path_factory):
-    folder = tmp_path_factory.mktemp("policy-latents")
-    latents = encode_corpus(corpus, model, folder / "tworoom.latents").latents
-    pricing = PricingCurve.fit(latents, waypoint_budget=8)
-    return build_graph(latents, find_neighbours(latents), pricing)
+def graph(tworoom_folder):
+    return load_graph(tworoom_folder / "tworoom.metro")
 
 
 def run_world(set_policy, corpus, tworoom):

@@ -4,7 +4,7 @@ NumPy, OpenBLAS and torch choose their kernels by the processor, and those with 
 vectors round the last bit otherwise. Latents then have another digest, and a contact
 turns that bit into another trajectory: of 80 episodes of Cube, 38 had other
 actions. The libraries choose when they are loaded, so these variables must be set when
-a process starts. Recording does so by itself; for the rest `metro doctor` tells them.
+a process starts. Recording does so by itself; `metro doctor` prints them for the rest.
 """
 
 import os
@@ -20,7 +20,7 @@ _KERNELS = {
     "ONEDNN_MAX_CPU_ISA": "AVX2",
     "OPENBLAS_CORETYPE": "Haswell",
 }
-"""Of torch, its two libraries of matrix products, and NumPy's."""
+"""Variables of torch, of its two libraries of matrix products, and of NumPy's."""
 _WIDE = ("AVX512", "X86_V4")
 """How NumPy names what goes beyond AVX2."""
 

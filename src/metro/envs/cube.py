@@ -1,8 +1,8 @@
-"""The Cube world: OGBench's arm and cube through stable-worldmodel, without its waits.
+"""Cube: OGBench's arm and cube through stable-worldmodel, without its waits.
 
 A UR5e arm with a two-finger gripper and one cube of 4 cm on a table. A state is
 ``qpos`` ``[21]`` (six arm joints, eight gripper joints, cube position and quaternion)
-and ``qvel`` ``[20]``. The environment compiles its model anew at each reset, half a
+and ``qvel`` ``[20]``. The environment compiles its model at each reset, half a
 second; here it is compiled once and a reset forgets everything but the model.
 """
 
@@ -56,7 +56,7 @@ class Cube:
     def __init__(
         self, benchmark: Benchmark, *, image_size: int = 224, rendering: str = "stock"
     ) -> None:
-        # data_collection: same physics and success test as task, but random starts
+        # The mode has the same physics and success test as "task", but random starts.
         arguments = dict(benchmark.env_arguments) | {
             "width": image_size,
             "height": image_size,
@@ -70,7 +70,8 @@ class Cube:
         self._fast = None
         if rendering != "stock":
             self._fast = _Drawing.shared(self._model, image_size)
-        self.render()  # the drawing context is made now: see `envs._close_at_exit`
+        # Makes the drawing context now, before `registry._close_at_exit` registers.
+        self.render()
 
     def reset(self, seed: int) -> None:
         """Put the cube at a random place, the arm above the middle, turned randomly.
@@ -189,29 +190,29 @@ class _Drawing:
 
     A frame is a function of the positions alone: the environment's own lags them by
     one physics step of 2 ms after a step, and not after a restore. So one drawing of a
-    size serves all worlds of a process; of its own each would take 100 MB.
+    size serves all environments of a process; separate ones take 100 MB each.
     """
 
     _all: ClassVar[dict[int, "_Drawing"]] = {}
 
     @classmethod
     def shared(cls, model: Any, image_size: int) -> "_Drawing":
-        """Return the drawing of a size, for one more world."""
+        """Return the drawing of a size, for one more environment."""
         if image_size not in cls._all:
             cls._all[image_size] = cls(model, image_size)
         drawing = cls._all[image_size]
-        drawing._worlds += 1
+        drawing._users += 1
         return drawing
 
     def leave(self) -> None:
-        """Close the drawing if no other world uses it."""
-        self._worlds -= 1
-        if self._worlds == 0:
+        """Close the drawing if no other environment uses it."""
+        self._users -= 1
+        if self._users == 0:
             del self._all[self._image_size]
             self._camera.close()
 
     def __init__(self, model: Any, image_size: int) -> None:
-        self._image_size, self._worlds = image_size, 0
+        self._image_size, self._users = image_size, 0
         self._model = copy.deepcopy(model)
         decimate(self._model, _cell_size)
         self._state = mujoco.MjData(self._model)

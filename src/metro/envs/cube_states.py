@@ -29,9 +29,9 @@ class CubeStates:
     which bodies are inside each other are refused: there is no short way out.
     """
 
-    def __init__(self, world: Cube) -> None:
-        self._world = world
-        arm, room = world.arm_limits, world.workspace
+    def __init__(self, env: Cube) -> None:
+        self._env = env
+        arm, room = env.arm_limits, env.workspace
         half = room[0, 2]  # the cube's centre when it lies on the table
         low = [*arm[0], 0.0, *(room[0, :2] - _MARGIN), half, -np.pi]
         high = [*arm[1], _CLOSED, *(room[1, :2] + _MARGIN), room[1, 2], np.pi]
@@ -49,10 +49,10 @@ class CubeStates:
 
     def draw(self, state: States) -> Image:
         """Return arm and cube in ``state``."""
-        return self._world.render_state({"qpos": to_positions(state)})
+        return self._env.render_state({"qpos": to_positions(state)})
 
     def _refuse(self, states: States) -> tuple[States, Possible]:
-        depths = [self._world.penetration(to_positions(state)) for state in states]
+        depths = [self._env.penetration(to_positions(state)) for state in states]
         return states, np.array(depths) <= _TOUCH
 
 
@@ -73,7 +73,7 @@ def cube_yaws(quaternions: NDArray[np.float64]) -> NDArray[np.float64]:
             (2 * (x * y - w * z), 1 - 2 * (x * x + z * z), 2 * (y * z + w * x)),
             (2 * (x * z + w * y), 2 * (y * z - w * x), 1 - 2 * (x * x + y * y)),
         ]
-    )  # [axis of the cube, coordinate of the world, N]
+    )  # [axis of the cube, coordinate in space, N]
     level = np.abs(axes[:, 2]).argmin(axis=0)
     chosen = axes[level, :, np.arange(len(w))]
     yaws: NDArray[np.float64] = np.arctan2(chosen[:, 1], chosen[:, 0])

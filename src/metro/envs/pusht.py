@@ -1,4 +1,4 @@
-"""The PushT world: stable-worldmodel's own physics, drawn by it or by OpenCV.
+"""PushT: stable-worldmodel's own physics, drawn by it or by OpenCV.
 
 The window is 512 units wide, y pointing down. A state is (agent x, agent y, block x,
 block y, block angle, agent velocity x, agent velocity y); the block's position is the
@@ -55,13 +55,13 @@ class PushT:
     def reset(self, seed: int) -> None:
         """Put agent and block at random places: swm's own distribution.
 
-        The physics starts anew, so nothing of an earlier episode is left.
+        The physics is set up again, so nothing of an earlier episode is left.
         """
         with quiet_spaces():
             self.env.reset(seed=seed)
 
     def set_state(self, row: StateColumns) -> None:
-        """Put the simulator into ``row["state"]`` ``[7]`` by swm's own way.
+        """Put the simulator into ``row["state"]`` ``[7]`` with swm's own code.
 
         That includes its physics step of 0.01 s, by which the agent moves on a little.
         The block is at rest, as the row does not say otherwise.
@@ -76,7 +76,7 @@ class PushT:
     def step(self, action: NDArray[Any]) -> bool:
         """Return whether the goal is met after 0.1 s towards agent + 100 ``action``."""
         x, y = np.asarray(action, np.float64).tolist()
-        # as a vector of pymunk's: with an array its physics takes twice as long
+        # A vector of pymunk's: with an array its physics takes twice as long.
         return bool(self.env.step(Vec2d(x, y))[2])
 
     def is_solved(self) -> bool:
@@ -98,7 +98,7 @@ class PushT:
     def render_state(self, row: StateColumns) -> Image:
         """Return the picture of ``row["state"]`` ``[5]`` or ``[7]``, without physics.
 
-        `restore` makes a physics step, by which touching bodies move apart.
+        `set_state` makes a physics step, by which touching bodies move apart.
         """
         state = np.asarray(row["state"], np.float64)
         if self._painter is not None:

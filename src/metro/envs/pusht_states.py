@@ -41,8 +41,8 @@ class PushTStates:
     block, the shortest way.
     """
 
-    def __init__(self, world: PushT) -> None:
-        self._world = world
+    def __init__(self, env: PushT) -> None:
+        self._env = env
         self.space = StateSpace(
             ("agent x", "agent y", "block x", "block y", "block angle"),
             np.zeros(5),
@@ -58,7 +58,7 @@ class PushTStates:
 
     def draw(self, state: States) -> Image:
         """Return the window with agent and block at ``state``."""
-        return self._world.render_state({"state": state})
+        return self._env.render_state({"state": state})
 
 
 def leave_each_other(states: States) -> tuple[States, Possible]:

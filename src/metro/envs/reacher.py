@@ -16,7 +16,7 @@ from metro.types import Image, StateColumns
 
 
 class Reacher:
-    """The world of swm's ``ReacherDMControl-v0``.
+    """swm's ``ReacherDMControl-v0``.
 
     Args:
         benchmark: Which environment to make, and its arguments.
@@ -37,10 +37,11 @@ class Reacher:
         self._camera = camera_class(model, camera, image_size=image_size)
 
     def reset(self, seed: int) -> None:
-        """Start from a random pose at rest; there is no goal until `aim`."""
+        """Start from a random pose at rest; there is no goal until `set_goal`."""
         self.env.reset(seed=seed)
         self._task.target_qpos = None
-        self._episode._step_limit = inf  # its 20 s would end in a reset unasked
+        # dm_control would reset by itself after 20 s.
+        self._episode._step_limit = inf
 
     def set_state(self, row: StateColumns) -> None:
         """Take the pose ``qpos`` ``[2]`` (rad) and ``qvel`` ``[2]`` (rad/s).
@@ -50,7 +51,8 @@ class Reacher:
         import mujoco
 
         physics = self._physics
-        mujoco.mj_resetData(physics.model.ptr, physics.data.ptr)  # forget warm starts
+        # Forgets the solver's warm starts, which no row records.
+        mujoco.mj_resetData(physics.model.ptr, physics.data.ptr)
         if "target_pos" in row:
             physics.named.model.geom_pos["target", :2] = row["target_pos"]
         qpos, qvel = (np.asarray(row[name], np.float64) for name in ("qpos", "qvel"))
@@ -63,7 +65,8 @@ class Reacher:
     def step(self, action: NDArray[Any]) -> bool:
         """Return whether the goal was met during two physics steps of 0.02 s."""
         met = bool(self.env.step(np.asarray(action))[2])
-        self._episode._reset_next_step = False  # what dm_control does after success
+        # After success dm_control would replace the next step by a reset.
+        self._episode._reset_next_step = False
         return met
 
     def is_solved(self) -> bool:
@@ -95,7 +98,7 @@ class Reacher:
 
     @property
     def wrist_limits(self) -> tuple[float, float]:
-        """Of the second joint, rad; the first has none."""
+        """Lower and upper limit of the second joint, rad; the first has none."""
         low, high = self._physics.model.ptr.jnt_range[1]
         return float(low), float(high)
 

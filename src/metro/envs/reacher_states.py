@@ -10,9 +10,9 @@ from metro.types import CorpusLike, Image
 class ReacherStates:
     """Reacher: shoulder, which turns freely, and wrist, which does not; rad."""
 
-    def __init__(self, world: Reacher) -> None:
-        self._world = world
-        low, high = world.wrist_limits
+    def __init__(self, env: Reacher) -> None:
+        self._env = env
+        low, high = env.wrist_limits
         self.space = StateSpace(
             ("shoulder", "wrist"),
             np.array([-np.pi, low]),
@@ -26,7 +26,7 @@ class ReacherStates:
 
     def draw(self, state: States) -> Image:
         """Return the arm in the pose ``state``."""
-        return self._world.render_state({"qpos": state})
+        return self._env.render_state({"qpos": state})
 
 
 STATES = ReacherStates

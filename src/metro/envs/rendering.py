@@ -31,7 +31,7 @@ class Renderer:
     """What draws: a backend of MuJoCo and the device behind it."""
 
     backend: str
-    """Value of ``MUJOCO_GL``; ``software`` for worlds that draw by themselves."""
+    """Value of ``MUJOCO_GL``; ``software`` for environments that draw by themselves."""
     device: str
 
     def __str__(self) -> str:
@@ -45,7 +45,7 @@ OWN = Renderer("software", "the environment draws by itself")
 
 
 def find_renderer(benchmark: Benchmark) -> Renderer:
-    """Return what the world of ``benchmark`` is drawn by, after trying it out."""
+    """Return what the environment of ``benchmark`` is drawn by, after trying it."""
     _go_headless()
     return find_mujoco_renderer() if benchmark.renderer == "mujoco" else OWN
 

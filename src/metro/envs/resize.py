@@ -1,4 +1,4 @@
-"""Pictures made smaller, the same way for every world that draws at one size."""
+"""Pictures made smaller, the same way in every environment."""
 
 import numpy as np
 

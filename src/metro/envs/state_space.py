@@ -18,7 +18,7 @@ Possible = NDArray[np.bool_]
 """``[K]`` whether a state can exist."""
 
 Repair = Callable[[States], tuple[States, Possible]]
-"""Moves states out of walls and the like; tells which can exist after that."""
+"""Moves states out of walls and the like; also returns which can exist after that."""
 
 
 def _keep(states: States) -> tuple[States, Possible]:
@@ -30,11 +30,11 @@ class StateSpace:
     """The states that a search may draw.
 
     Attributes:
-        names: Of the S parameters.
+        names: Names of the S parameters.
         low: ``[S]`` lower limits.
         high: ``[S]`` upper limits.
         is_wrapped: ``[S]`` whether ``high`` is ``low`` again, as for an angle.
-        repair: For what limits cannot say: walls, bodies inside each other.
+        repair: Handles what limits cannot express: walls, overlapping bodies.
     """
 
     names: tuple[str, ...]

@@ -24,7 +24,7 @@ truncation to whole grey levels does not see it.
 
 
 class TwoRoom:
-    """The world of swm's ``TwoRoom-v1``, drawn as it draws itself, only faster."""
+    """swm's ``TwoRoom-v1``, drawn as it draws itself, only faster."""
 
     def __init__(
         self, benchmark: Benchmark, *, image_size: int = 224, rendering: str = "stock"
@@ -34,7 +34,7 @@ class TwoRoom:
         self._image_size = image_size
         self._period = _NATIVE // gcd(_NATIVE, image_size)
         self.env.reset(seed=0)
-        # the agent is drawn far outside: what remains never changes
+        # With the agent far outside, what is drawn never changes.
         self._empty = self.env._render_frame(self.env.agent_position + 1e9)
         whole = np.ascontiguousarray(self._empty.numpy().transpose(1, 2, 0))
         self._empty_small = shrink(whole, (image_size, image_size))

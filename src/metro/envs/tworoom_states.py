@@ -14,13 +14,13 @@ class TwoRoomStates:
     on the nearer side.
     """
 
-    def __init__(self, world: TwoRoom) -> None:
-        self._world, env = world, world.env
-        self._gap = env.wall_thickness // 2 + float(
-            env.variation_space["agent"]["radius"].value.item()
+    def __init__(self, env: TwoRoom) -> None:
+        self._env, rooms = env, env.env
+        self._gap = rooms.wall_thickness // 2 + float(
+            rooms.variation_space["agent"]["radius"].value.item()
         )
-        border, largest = env.BORDER_SIZE, env.IMG_SIZE - env.BORDER_SIZE - 1
-        self._axis = 0 if env.wall_axis == 1 else 1
+        border, largest = rooms.BORDER_SIZE, rooms.IMG_SIZE - rooms.BORDER_SIZE - 1
+        self._axis = 0 if rooms.wall_axis == 1 else 1
         self.space = StateSpace(
             ("agent x", "agent y"),
             np.full(2, float(border)),
@@ -35,14 +35,14 @@ class TwoRoomStates:
 
     def draw(self, state: States) -> Image:
         """Return the rooms with the agent at ``state``."""
-        return self._world.render_state({"proprio": state})
+        return self._env.render_state({"proprio": state})
 
     def _leave_wall(self, states: States) -> tuple[States, Possible]:
-        env, axis = self._world.env, self._axis
-        centre = float(env.WALL_CENTER)
+        rooms, axis = self._env.env, self._axis
+        centre = float(rooms.WALL_CENTER)
         across, along = states[:, axis], states[:, 1 - axis]
         margin = 1.75  # as in the environment's own collisions
-        in_door = np.array([env._in_any_door_1d(float(y), margin) for y in along])
+        in_door = np.array([rooms._in_any_door_1d(float(y), margin) for y in along])
         in_wall = (np.abs(across - centre) < self._gap) & ~in_door
         side = np.where(across < centre, centre - self._gap, centre + self._gap)
         moved = states.copy()

@@ -1,10 +1,10 @@
-"""stable-worldmodel's spaces of random starts, used without their chatter."""
+"""stable-worldmodel's spaces of random starts, used without their warnings."""
 
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 
-_CHATTER = (
+_NOISE = (
     ".*Casting input x to numpy array",  # a single number, checked against a space
     ".*precision lowered by casting",  # a space of float32 with bounds of float64
 )
@@ -12,8 +12,8 @@ _CHATTER = (
 
 @contextmanager
 def quiet_spaces() -> Iterator[None]:
-    """Silence what gymnasium says of the way swm makes and uses its spaces."""
+    """Silence gymnasium's warnings about how swm makes and uses its spaces."""
     with warnings.catch_warnings():
-        for message in _CHATTER:
+        for message in _NOISE:
             warnings.filterwarnings("ignore", message=message)
         yield

@@ -18,8 +18,8 @@ from metro.data.collect.cube_primitives import (
     Motion,
     Primitive,
     Wander,
-    grasp_errand,
-    push_errand,
+    grasp_primitive,
+    push_primitive,
 )
 
 world = world_fixture("cube", image_size=32, rendering="fast")
@@ -38,11 +38,11 @@ def play(world, collector, episode, steps=60):
     return np.array(places), np.array(actions)
 
 
-def run(world, errand, rng):
-    """Return the cube's places until an errand is over, ``[T, 3]``."""
+def run(world, primitive, rng):
+    """Return the cube's places until an primitive is over, ``[T, 3]``."""
     places = [world.get_state()["privileged_block_0_pos"]]
-    while not errand.is_over:
-        world.step(np.clip(errand.act(world.sense(), rng), -1, 1))
+    while not primitive.is_over:
+        world.step(np.clip(primitive.act(world.sense(), rng), -1, 1))
         places.append(world.get_state()["privileged_block_0_pos"])
     return np.array(places)
 
@@ -129,7 +129,7 @@ def test_half_of_the_mixture_is_off_expert(world, collector):
         mixture = collector()
         world.reset(episode)
         mixture.begin(world, np.random.default_rng(episode))
-        drawn.append(isinstance(mixture._actor, OffExpert))
+        drawn.append(isinstance(mixture._policy, OffExpert))
     assert 8 <= sum(drawn) <= 22
 
 
@@ -146,8 +146,8 @@ def test_a_grasp_lifts_the_cube_and_a_miss_does_not(world):
         for seed in range(8):
             rng = np.random.default_rng(seed)
             world.reset(seed)
-            errand = grasp_errand(world.sense(), rng, misses=misses)
-            lifted[misses].append(run(world, errand, rng)[:, 2].max() > 0.05)
+            primitive = grasp_primitive(world.sense(), rng, misses=misses)
+            lifted[misses].append(run(world, primitive, rng)[:, 2].max() > 0.05)
     assert np.mean(lifted[False]) > 0.6
     assert np.mean(lifted[True]) < 0.4
 
@@ -158,7 +158,7 @@ def test_a_push_slides_the_cube(world):
     for seed in range(8):
         rng = np.random.default_rng(seed)
         world.reset(seed)
-        places = run(world, push_errand(world.sense(), rng), rng)
+        places = run(world, push_primitive(world.sense(), rng), rng)
         moved.append(np.linalg.norm(places[-1] - places[0]) > 0.01)
         highest.append(places[:, 2].max())
     assert np.mean(moved) > 0.5
@@ -175,10 +175,10 @@ def test_an_errand_ends_on_time():
         Motion(np.ones(3), gripper=1.0, steps=3),
         Motion(np.zeros(3), -1.0, steps=9),
     ]
-    errand = Primitive(legs, yaw=0.0, speed=0.5, noise=0.0)
+    primitive = Primitive(legs, yaw=0.0, speed=0.5, noise=0.0)
     actions = []
-    while not errand.is_over:
-        actions.append(errand.act(senses, np.random.default_rng(0)))
+    while not primitive.is_over:
+        actions.append(primitive.act(senses, np.random.default_rng(0)))
     assert np.allclose(actions[:3], [0.5, 0.5, 0.5, 0, 1])
     assert np.allclose(actions[3:], [[0, 0, 0, 0, -1]])
 

@@ -21,8 +21,6 @@ from metro.data.collect.spec import RecordingSpec
 from metro.envs import open_env
 from metro.envs.cpu_determinism import (
     common_arithmetic,
-    for_children,
-    is_common,
 )
 from metro.envs.rendering import find_renderer
 from metro.errors import BenchmarkError, MetroError, StorageError, WorldError
@@ -198,7 +196,7 @@ def test_a_full_disk_is_told_and_what_was_recorded_is_kept(corpus, tworoom, tmp_
     _, complaint = running.communicate(timeout=120)
     assert complaint == (
         f"StorageError: {path} cannot be written: [Errno 27] File too large. What was "
-        "recorded is kept; the same command goes on from there.\n"
+        "recorded is kept; the same command resumes from there.\n"
     )
     assert not path.exists()
     assert len(list(tmp_path.glob(".tworoom.h5.partial/*"))) == 6
@@ -366,20 +364,3 @@ if __name__ == "__main__":
         )
         assert told.stdout.startswith(str(name == "plain" or not common_arithmetic()))
     assert (tmp_path / "own.h5").read_bytes() == (tmp_path / "plain.h5").read_bytes()
-
-
-def test_the_arithmetic_of_recordings_is_for_children_only(monkeypatch):
-    monkeypatch.setenv("OPENBLAS_CORETYPE", "Zen")
-    monkeypatch.delenv("NPY_DISABLE_CPU_FEATURES", raising=False)
-    wanted = common_arithmetic()
-    with for_children():
-        assert is_common()
-        assert {name: os.environ.get(name) for name in wanted} == wanted
-    assert os.environ["OPENBLAS_CORETYPE"] == "Zen"
-    assert "NPY_DISABLE_CPU_FEATURES" not in os.environ
-
-
-def test_other_machines_agree_on_nothing(monkeypatch):
-    monkeypatch.setattr("platform.machine", lambda: "arm64")
-    assert common_arithmetic() == {}
-    assert is_common()

@@ -25,13 +25,13 @@ _QUARTER = np.pi / 2
 
 @dataclass
 class Motion:
-    """One straight way of the gripper.
+    """One straight movement of the gripper.
 
     Attributes:
-        target: ``[3]`` where to.
-        gripper: `OPEN`, `KEEP` or `CLOSE` on the way.
+        target: ``[3]`` where it ends.
+        gripper: `OPEN`, `KEEP` or `CLOSE` while it moves.
         steps: Time limit, in environment steps.
-        dwells: Whether to stay for all of them; else the leg ends on arrival.
+        dwells: Whether it lasts all of ``steps``; else it ends on arrival.
     """
 
     target: NDArray[np.float64]
@@ -41,43 +41,44 @@ class Motion:
 
 
 class Primitive:
-    """Follows legs one after the other.
+    """Makes motions one after the other.
 
     Args:
-        legs: In order; never empty.
-        yaw: What the fingers are turned to, in radians.
-        speed: Longest action along an axis.
+        motions: What to do, in order; never empty.
+        yaw: Angle that the fingers turn to, in radians.
+        speed: Largest action along an axis.
         noise: Standard deviation of the noise on the actions, smooth in time.
     """
 
     def __init__(
-        self, legs: list[Motion], yaw: float, speed: float, noise: float
+        self, motions: list[Motion], yaw: float, speed: float, noise: float
     ) -> None:
-        self._legs = legs
+        self._motions = motions
         self._yaw, self._speed, self._noise = yaw, speed, noise
         self._drift = np.zeros(5)
 
     @property
     def is_over(self) -> bool:
-        """Whether all legs are done."""
-        return not self._legs
+        """Whether all motions are done."""
+        return not self._motions
 
     def act(
         self, senses: dict[str, Any], rng: np.random.Generator
     ) -> NDArray[np.float64]:
         """Return the next action ``[5]``, not yet clipped."""
-        leg = self._legs[0]
-        away = leg.target - senses["proprio/effector_pos"]
+        motion = self._motions[0]
+        away = motion.target - senses["proprio/effector_pos"]
         turn = self._yaw - senses["proprio/effector_yaw"][0]
-        turn = (turn + _QUARTER / 2) % _QUARTER - _QUARTER / 2  # a cube looks alike
+        # A cube looks the same after a quarter turn: take the nearest such angle.
+        turn = (turn + _QUARTER / 2) % _QUARTER - _QUARTER / 2
         action = np.empty(5)
         action[:3] = np.clip(1.5 * away / _STRIDE, -self._speed, self._speed)
         action[3] = np.clip(_YAW_GAIN * turn, -1, 1)
-        action[4] = leg.gripper
-        leg.steps -= 1
-        arrived = np.linalg.norm(away) < _NEAR and not leg.dwells
-        if leg.steps <= 0 or arrived:
-            self._legs.pop(0)
+        action[4] = motion.gripper
+        motion.steps -= 1
+        arrived = np.linalg.norm(away) < _NEAR and not motion.dwells
+        if motion.steps <= 0 or arrived:
+            self._motions.pop(0)
         self._drift = 0.7 * self._drift + rng.normal(0, self._noise, 5)
         return action + self._drift
 
@@ -120,7 +121,7 @@ class Wander:
         return action
 
 
-def grasp_errand(
+def grasp_primitive(
     senses: dict[str, Any], rng: np.random.Generator, *, misses: bool
 ) -> Primitive:
     """Return a try to fetch the cube and let go of it somewhere.
@@ -133,7 +134,7 @@ def grasp_errand(
     place = cube + gap * _heading(rng)
     high, low = rng.uniform(0.08, 0.2), rng.uniform(0.0, 0.012)
     away = rng.uniform(_LOW, _HIGH)
-    legs = [
+    motions = [
         Motion(_above(place, high), OPEN, 25),
         Motion(_above(place, low), OPEN, 15),
         Motion(_above(place, low), CLOSE, int(rng.integers(2, 7)), dwells=True),
@@ -141,10 +142,10 @@ def grasp_errand(
         Motion(away, CLOSE, int(rng.integers(1, 20))),
         Motion(away, OPEN, int(rng.integers(2, 8)), dwells=True),
     ]
-    return _errand(legs, senses, rng)
+    return _primitive(motions, senses, rng)
 
 
-def push_errand(senses: dict[str, Any], rng: np.random.Generator) -> Primitive:
+def push_primitive(senses: dict[str, Any], rng: np.random.Generator) -> Primitive:
     """Return a push of the cube along the table, fingers closed (or open, rarely)."""
     cube = senses["privileged/block_0_pos"]
     heading = _heading(rng)
@@ -153,23 +154,23 @@ def push_errand(senses: dict[str, Any], rng: np.random.Generator) -> Primitive:
     end = cube + rng.uniform(0.0, 0.15) * heading
     side = np.cross(heading, [0, 0, 1]) * rng.uniform(-0.015, 0.015)
     low = rng.uniform(0.0, 0.02)
-    legs = [
+    motions = [
         Motion(_above(start, 0.1), gripper, 20),
         Motion(_above(start + side, low), gripper, 12),
         Motion(_above(end + side, low), gripper, 14),
     ]
     if rng.random() < 0.5:
-        legs.append(Motion(_above(end, 0.1), KEEP, 6))
-    return _errand(legs, senses, rng)
+        motions.append(Motion(_above(end, 0.1), KEEP, 6))
+    return _primitive(motions, senses, rng)
 
 
-def _errand(
-    legs: list[Motion], senses: dict[str, Any], rng: np.random.Generator
+def _primitive(
+    motions: list[Motion], senses: dict[str, Any], rng: np.random.Generator
 ) -> Primitive:
-    """Return these legs at a random speed, the fingers along the cube or nearly."""
+    """Return these motions at a random speed, the fingers along the cube or nearly."""
     yaw = senses["privileged/block_0_yaw"][0] + rng.normal(0, 0.15)
     noise = rng.uniform(0.0, 0.15)
-    return Primitive(legs, yaw, speed=rng.uniform(0.4, 1.0), noise=noise)
+    return Primitive(motions, yaw, speed=rng.uniform(0.4, 1.0), noise=noise)
 
 
 def _heading(rng: np.random.Generator) -> NDArray[np.float64]:

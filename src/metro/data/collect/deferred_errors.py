@@ -8,8 +8,10 @@ from typing import Self
 class DeferredErrorFile:
     """A file whose first failure is kept for `check`; later writes are dropped.
 
-    HDF5 meets a full disk again at every object it then tries to close, and can only
-    complain on stderr there.
+    HDF5 must never see a failing write: it keeps dirty metadata, fails again at every
+    object that is closed afterwards, prints a stack for each, and a file that cannot
+    be closed can end the process. Checking free space first does not help on a disk
+    that others fill, or under a quota.
     """
 
     def __init__(self, file: Path) -> None:

@@ -16,7 +16,7 @@ from metro.storage.parts import save_arrays
 from metro.types import Env
 
 GZIP_LEVEL = 4
-"""Of every picture in a corpus; smaller files are hardly smaller beyond it."""
+"""Compression level of every picture; higher levels hardly save more."""
 
 _PICTURES = "compressed pictures"
 _SIZES = "sizes of compressed pictures"
@@ -27,29 +27,29 @@ class Episode:
     """The rows of one episode; pictures compressed one by one."""
 
     columns: Mapping[str, NDArray[Any]]
-    """Each ``[L, ...]``; the last action is NaN."""
+    """Columns ``[L, ...]``; the last action is NaN."""
     pictures: list[bytes]
     """``L`` zlib streams of ``[S, S, 3]`` uint8."""
 
 
-def record_episode(plan: RecordingSpec, world: Env, number: int) -> Episode:
-    """Return episode ``number`` of a plan, whatever ``world`` did before."""
-    rng = np.random.default_rng([plan.seed, number])
-    variant = find_variant(plan.benchmark.name, plan.recipe)
+def record_episode(spec: RecordingSpec, env: Env, number: int) -> Episode:
+    """Return episode ``number`` of a recording, whatever ``env`` did before."""
+    rng = np.random.default_rng([spec.seed, number])
+    variant = find_variant(spec.benchmark.name, spec.recipe)
     policy = variant.make_policy()
-    world.reset(int(rng.integers(2**31)))
-    policy.begin(world, rng)
+    env.reset(int(rng.integers(2**31)))
+    policy.begin(env, rng)
     rows, pictures = [], []
-    for _ in range(plan.steps):
-        row, picture = world.get_state(), world.render()
-        action = np.array(policy.act(world, rng), np.float32)
+    for _ in range(spec.steps):
+        row, picture = env.get_state(), env.render()
+        action = np.array(policy.act(env, rng), np.float32)
         rows.append(row | {"action": action})
         pictures.append(zlib.compress(picture.data, GZIP_LEVEL))
-        if world.step(action) and variant.stops_at_goal:
+        if env.step(action) and variant.stops_at_goal:
             break
-    nothing = np.full(world.action_size, np.nan, np.float32)
-    rows.append(world.get_state() | {"action": nothing})
-    pictures.append(zlib.compress(world.render().data, GZIP_LEVEL))
+    nothing = np.full(env.action_size, np.nan, np.float32)
+    rows.append(env.get_state() | {"action": nothing})
+    pictures.append(zlib.compress(env.render().data, GZIP_LEVEL))
     columns = {name: np.stack([row[name] for row in rows]) for name in rows[0]}
     return Episode(columns, pictures)
 

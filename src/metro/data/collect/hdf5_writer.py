@@ -1,6 +1,6 @@
 """Writing HDF5 in the layout of the released corpora, the same bytes every time.
 
-One dataset a column, rows of all episodes one after the other; ``ep_len`` and
+One dataset per column, rows of all episodes one after the other; ``ep_len`` and
 ``ep_offset`` say where episodes lie, ``ep_idx`` and ``step_idx`` where a row belongs.
 """
 
@@ -24,7 +24,7 @@ def write_corpus(
 ) -> None:
     """Write a corpus to ``file``, which must not be in use.
 
-    Pixels have one compressed chunk a frame: workers compress them, and any frame is
+    Pixels have one compressed chunk per frame: workers compress them, and any frame is
     read without its neighbours.
 
     Args:
@@ -37,7 +37,7 @@ def write_corpus(
 
     with (
         DeferredErrorFile(file) as written,
-        # the newest layout, or else swm's reader, which opens for SWMR, is refused
+        # Without the newest layout HDF5 refuses swm's reader, which opens for SWMR.
         h5py.File(written, "w", libver="latest") as stream,
     ):
         stream.attrs[SETTINGS] = settings

@@ -1,4 +1,4 @@
-"""Who moves the disc while a PushT corpus is recorded.
+"""Collection policies of PushT: who moves the disc while a corpus is recorded.
 
 No expert ships for PushT: the released corpus is 206 human demonstrations, replayed
 about 90 times each with noise. Here are swm's weak policy and a scripted pusher that
@@ -39,12 +39,12 @@ _REPLAY_NOISE = 10.0
 class Weak:
     """swm's weak policy: uniform actions, kept within 100 units of the block."""
 
-    def begin(self, world: "Env", rng: np.random.Generator) -> None:
+    def begin(self, env: "Env", rng: np.random.Generator) -> None:
         """Do nothing: this policy has no memory."""
 
-    def act(self, world: "Env", rng: np.random.Generator) -> NDArray[np.float32]:
+    def act(self, env: "Env", rng: np.random.Generator) -> NDArray[np.float32]:
         """Return a uniform action ``[2]`` whose target is near the block."""
-        state = world.get_state()["state"]
+        state = env.get_state()["state"]
         agent, block = state[:2], state[2:4]
         target = agent + rng.uniform(-1, 1, 2) * _ACTION_UNIT
         target = np.clip(target, block - _WEAK_REACH, block + _WEAK_REACH)
@@ -57,7 +57,7 @@ class Pusher:
     _pace = 1.0
     _weak_share = _WEAK_SHARE
 
-    def begin(self, world: "Env", rng: np.random.Generator) -> None:
+    def begin(self, env: "Env", rng: np.random.Generator) -> None:
         """Draw the habits of this episode: weak or not, hurry, and noise."""
         self._weak = Weak() if rng.random() < self._weak_share else None
         self._hurry = self._pace * rng.uniform(0.3, 0.7)
@@ -65,11 +65,11 @@ class Pusher:
         self._noise = np.zeros(2)
         self._push: Push | None = None
 
-    def act(self, world: "Env", rng: np.random.Generator) -> NDArray[np.float32]:
+    def act(self, env: "Env", rng: np.random.Generator) -> NDArray[np.float32]:
         """Return the action ``[2]`` of the present phase: approach, push or retreat."""
         if self._weak is not None:
-            return self._weak.act(world, rng)
-        state = world.get_state()["state"]
+            return self._weak.act(env, rng)
+        state = env.get_state()["state"]
         agent, pose = state[:2], state[2:5]
         if self._push is None or self._push.is_over:
             self._push = choose_push(agent, pose, rng)
@@ -119,36 +119,36 @@ class NoisyReplay:
     The disc is sent to where the demonstration sent it, give or take up to 10 units of
     noise, so it keeps to the demonstration's way, and the T comes to lie elsewhere. The
     206 are the same whatever the seed of a recording, which draws whose turn it is, the
-    level of noise, and the noise. Where a demonstration ends the demonstrator goes on.
+    level of noise, and the noise. When a demonstration ends, the demonstrator acts.
 
     Decision: D32.
     """
 
-    def begin(self, world: "Env", rng: np.random.Generator) -> None:
-        """Play a demonstration through, unrecorded, and go back to its start."""
+    def begin(self, env: "Env", rng: np.random.Generator) -> None:
+        """Play a demonstration to its end, unrecorded, and return to its start."""
         number = int(rng.integers(_DEMONSTRATIONS))
         self._noise_level = rng.uniform(0, _REPLAY_NOISE)
         own_rng = np.random.default_rng([_DEMONSTRATIONS, number])
         start = int(own_rng.integers(2**31))
         self._demonstrator = CalmPusher()
-        world.reset(start)
-        self._demonstrator.begin(world, own_rng)
+        env.reset(start)
+        self._demonstrator.begin(env, own_rng)
         targets = []
         for _ in range(_DEMONSTRATION_STEPS):
-            agent = world.get_state()["state"][:2]
-            action = self._demonstrator.act(world, own_rng)
+            agent = env.get_state()["state"][:2]
+            action = self._demonstrator.act(env, own_rng)
             targets.append(agent + action * _ACTION_UNIT)
-            world.step(action)
+            env.step(action)
         self._targets = iter(targets)
-        world.reset(start)
+        env.reset(start)
 
-    def act(self, world: "Env", rng: np.random.Generator) -> NDArray[np.float32]:
+    def act(self, env: "Env", rng: np.random.Generator) -> NDArray[np.float32]:
         """Return the action ``[2]`` towards the demonstration's next target."""
         target = next(self._targets, None)
         if target is None:
-            return self._demonstrator.act(world, rng)
+            return self._demonstrator.act(env, rng)
         noisy = target + rng.normal(0, self._noise_level, 2)
-        return _action(inside(noisy) - world.get_state()["state"][:2])
+        return _action(inside(noisy) - env.get_state()["state"][:2])
 
 
 def _action(displacement: Points) -> NDArray[np.float32]:

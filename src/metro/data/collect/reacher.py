@@ -16,12 +16,12 @@ _CALM = 0.9
 class UniformTorques:
     """Independent torques, uniform in [-1, 1]: the released corpus."""
 
-    def begin(self, world: Env, rng: np.random.Generator) -> None:
+    def begin(self, env: Env, rng: np.random.Generator) -> None:
         """Do nothing: torques have no memory."""
 
-    def act(self, world: Env, rng: np.random.Generator) -> NDArray[np.float32]:
+    def act(self, env: Env, rng: np.random.Generator) -> NDArray[np.float32]:
         """Return two torques."""
-        return rng.uniform(-1, 1, world.action_size).astype(np.float32)
+        return rng.uniform(-1, 1, env.action_size).astype(np.float32)
 
 
 class TorqueMixture:
@@ -31,22 +31,22 @@ class TorqueMixture:
     ones carry it to far poses and to high speeds.
     """
 
-    def begin(self, world: Env, rng: np.random.Generator) -> None:
+    def begin(self, env: Env, rng: np.random.Generator) -> None:
         """Start the first segment."""
-        self._torque = np.zeros(world.action_size)
+        self._torque = np.zeros(env.action_size)
         self._start_segment(rng)
 
-    def act(self, world: Env, rng: np.random.Generator) -> NDArray[np.float32]:
+    def act(self, env: Env, rng: np.random.Generator) -> NDArray[np.float32]:
         """Return two torques of the present segment."""
         if self._left == 0:
             self._start_segment(rng)
         self._left -= 1
-        drawn = rng.uniform(-1, 1, world.action_size)
+        drawn = rng.uniform(-1, 1, env.action_size)
         if self._kind == "uniform":
             self._torque = drawn
         elif self._kind == "smooth":
             self._torque = _CALM * self._torque + (1 - _CALM**2) ** 0.5 * drawn
-        noise = 0.1 * rng.standard_normal(world.action_size)
+        noise = 0.1 * rng.standard_normal(env.action_size)
         return np.clip(self._torque + noise, -1, 1).astype(np.float32)
 
     def _start_segment(self, rng: np.random.Generator) -> None:

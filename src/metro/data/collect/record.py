@@ -1,6 +1,6 @@
-"""``metro record``: a corpus from nothing but a benchmark, a recipe and a seed.
+"""``metro record``: a corpus from nothing but a benchmark, a variant and a seed.
 
-Finished episodes wait in ``.NAME.partial`` beside the output; the same command goes on
+Finished episodes wait in ``.NAME.partial`` beside the output; the same command resumes
 from them. When all are there they become one HDF5 file, written under another name and
 then renamed, so that NAME is never half a corpus.
 """
@@ -27,7 +27,7 @@ from metro.storage.parts import discard_unless, mark
 from metro.types import Progress
 
 
-def record(  # noqa: PLR0913  (one argument a setting, as the verb has them)
+def record(  # noqa: PLR0913  (one argument per setting, as the verb has them)
     benchmark: Benchmark,
     path: str | Path,
     *,
@@ -47,21 +47,21 @@ def record(  # noqa: PLR0913  (one argument a setting, as the verb has them)
     interruptions, and not on which x86 processor it is. Decision: D30.
 
     Args:
-        benchmark: What to record.
+        benchmark: The benchmark to record.
         path: The file to create.
-        episodes: How many.
-        seed: Of all randomness; episode e draws from the pair (seed, e).
-        recipe: One of the benchmark's; its first if None.
+        episodes: Number of episodes.
+        seed: Random seed; episode e draws from the pair (seed, e).
+        recipe: Name of a dataset variant; None takes the benchmark's first.
         image_size: Pixels along a side; 224 as released.
         rendering: ``stock`` as released, or ``fast`` where the benchmark has it.
-        steps: Environment steps of an episode, at most; the benchmark's if None.
-        workers: Processes. With 1 everything happens in this one, if it was started
-            with the arithmetic of recordings.
+        steps: Most environment steps of an episode; None takes the benchmark's.
+        workers: Number of worker processes. With 1 this process records itself, if
+            it was started with the arithmetic of recordings.
         progress: Called with episodes (done, total).
         force: Replace a corpus that metro recorded; never anything else.
     """
     path = Path(path)
-    plan = RecordingSpec(
+    spec = RecordingSpec(
         benchmark,
         episodes,
         seed,
@@ -75,14 +75,14 @@ def record(  # noqa: PLR0913  (one argument a setting, as the verb has them)
     _require_free(path, force=force)
     renderer = find_renderer(benchmark)
     try:
-        folder = _open_folder(path, plan.describe(str(renderer)))
-        _record_missing(plan, folder, workers, progress, renderer)
-        _assemble(plan, folder, path, str(renderer))
+        folder = _open_folder(path, spec.describe(str(renderer)))
+        _record_missing(spec, folder, workers, progress, renderer)
+        _assemble(spec, folder, path, str(renderer))
         shutil.rmtree(folder, ignore_errors=True)
     except OSError as error:
         raise StorageError(
             f"{path} cannot be written: {error}. What was recorded is kept; the same "
-            f"command goes on from there."
+            f"command resumes from there."
         ) from error
 
 
@@ -120,47 +120,47 @@ def _open_folder(path: Path, key: str) -> Path:
 
 
 def _record_missing(
-    plan: RecordingSpec,
+    spec: RecordingSpec,
     folder: Path,
     workers: int,
     progress: Progress | None,
     renderer: Renderer,
 ) -> None:
-    numbers = range(plan.episodes)
+    numbers = range(spec.episodes)
     missing = [n for n in numbers if not episode_file(folder, n).exists()]
-    finished = plan.episodes - len(missing)
+    finished = spec.episodes - len(missing)
 
     def done() -> None:
         nonlocal finished
         finished += 1
         if progress is not None:
-            progress(finished, plan.episodes)
+            progress(finished, spec.episodes)
 
     if progress is not None:
-        progress(finished, plan.episodes)
+        progress(finished, spec.episodes)
     workers = min(workers, len(missing))
     if workers > 1 or (missing and not is_common()):
         record_in_processes(
-            plan, folder, missing, done, workers=workers, renderer=renderer
+            spec, folder, missing, done, workers=workers, renderer=renderer
         )
     elif missing:
-        record_here(plan, folder, missing, done)
+        record_here(spec, folder, missing, done)
 
 
-def _assemble(plan: RecordingSpec, folder: Path, path: Path, renderer: str) -> None:
+def _assemble(spec: RecordingSpec, folder: Path, path: Path, renderer: str) -> None:
     """Write all episodes to ``path``: the file appears whole or not at all."""
     write_atomically(
         path,
         lambda place: write_corpus(
             place,
-            _episodes(plan, folder),
-            image_size=plan.image_size,
-            settings=plan.describe(renderer),
+            _episodes(spec, folder),
+            image_size=spec.image_size,
+            settings=spec.describe(renderer),
         ),
     )
     sync(path.parent)
 
 
-def _episodes(plan: RecordingSpec, folder: Path) -> Iterator[Episode]:
-    for number in range(plan.episodes):
+def _episodes(spec: RecordingSpec, folder: Path) -> Iterator[Episode]:
+    for number in range(spec.episodes):
         yield load_episode(episode_file(folder, number))

@@ -11,12 +11,12 @@ from metro.errors import BenchmarkError
 from metro.version import __version__
 
 _LIBRARIES = ("stable-worldmodel", "torch", "mujoco", "dm-control", "ogbench", "pymunk")
-"""Whose versions physics and pictures depend on."""
+"""Libraries whose versions physics and pictures depend on."""
 
 
 @dataclass(frozen=True)
 class RecordingSpec:
-    """A recording, episode by episode; whoever carries it out gets the same rows."""
+    """All settings of a recording; the same settings give the same rows."""
 
     benchmark: Benchmark
     episodes: int
@@ -26,7 +26,7 @@ class RecordingSpec:
     """Pixels along a side."""
     rendering: str
     steps: int
-    """Environment steps of an episode, at most."""
+    """Most environment steps of an episode."""
 
     def __post_init__(self) -> None:
         find_variant(self.benchmark.name, self.recipe)

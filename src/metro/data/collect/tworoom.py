@@ -13,17 +13,17 @@ _ACTION_NOISE = 2.0
 class NoisyExpert:
     """swm's expert as its script runs it today: the target may be anywhere."""
 
-    def begin(self, world: TwoRoom, rng: np.random.Generator) -> None:
+    def begin(self, env: TwoRoom, rng: np.random.Generator) -> None:
         """Take the target as reset drew it."""
         from stable_worldmodel.envs.two_room.expert_policy import ExpertPolicy
 
         self._expert = ExpertPolicy(action_noise=_ACTION_NOISE)
-        self._expert.set_env(world.env)
+        self._expert.set_env(env.env)
         self._expert.rng = rng
 
-    def act(self, world: TwoRoom, rng: np.random.Generator) -> NDArray[np.float32]:
+    def act(self, env: TwoRoom, rng: np.random.Generator) -> NDArray[np.float32]:
         """Return a noisy step to the door, or to the target in the same room."""
-        places = world.env._get_info()
+        places = env.env._get_info()
         action: NDArray[np.float32] = self._expert.get_action(places)
         return action
 
@@ -35,14 +35,14 @@ class Crossing(NoisyExpert):
     targets anywhere they are a third shorter.
     """
 
-    def begin(self, world: TwoRoom, rng: np.random.Generator) -> None:
+    def begin(self, env: TwoRoom, rng: np.random.Generator) -> None:
         """Draw targets until one is in the other room, 25 steps or more away."""
-        super().begin(world, rng)
-        space = world.env.variation_space["target"]["position"]
+        super().begin(env, rng)
+        space = env.env.variation_space["target"]["position"]
         target = rng.uniform(space.low, space.high)
-        while not world.env._constrain_target_by_min_steps(target):
+        while not env.env._constrain_target_by_min_steps(target):
             target = rng.uniform(space.low, space.high)
-        world.set_goal({"proprio": target.astype(np.float32)})
+        env.set_goal({"proprio": target.astype(np.float32)})
 
 
 VARIANTS = {
