@@ -25,7 +25,7 @@ def test_a_page_does_not_depend_on_the_order_of_rows():
 
 def test_every_table_says_where_it_comes_from():
     """n, seeds, query file, commit; and what was not run."""
-    page = results_markdown(ReportInputs(ROWS)).split("## What differs")[0]
+    page = results_markdown(ReportInputs(ROWS)).split("## What is missing")[0]
     told = (
         "n = 4 queries x 2 planner seeds (7, 8); query file tworoom-d75.csv (q1); "
         "commit abcdef012."
@@ -95,6 +95,6 @@ def test_a_report_opens_with_the_figure(tmp_path):
 
 def test_no_paragraph_is_long():
     """No paragraph of ours has more than 400 characters: about four lines."""
-    page = results_markdown(ReportInputs(ROWS)).split("## What differs")[0]
+    page = results_markdown(ReportInputs(ROWS)).split("## What is missing")[0]
     words = [part for part in page.split("\n\n") if part and part[0] not in "|*`#-"]
     assert max(map(len, words)) <= 400

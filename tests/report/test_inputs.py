@@ -46,7 +46,6 @@ def test_a_folder_is_gathered(folder, tmp_path):
     assert text.count("\n# ") + text.startswith("# ") == 1
     assert text.index("## Found") < text.index("## Overview") < text.index("## tworoom")
     assert text.index("## Studies") < text.index("![A film.](film.gif)")
-    assert "## What differs from the paper" in text
 
 
 def test_a_folder_that_does_not_fit(folder):

@@ -1,7 +1,6 @@
 """From rows to pages: report.md, report.html and the plots."""
 
 from collections.abc import Iterable, Sequence
-from importlib.resources import files
 from pathlib import Path
 
 from metro.analysis.comparison import METRO, by_task
@@ -125,7 +124,6 @@ def _page(
     page += [*ablations(tasks), *studies.blocks]
     page += task_sections(tasks, paper, plots)
     page += _pictures(inputs.pictures)
-    page += [Heading("What differs from the paper"), Prose(_differences())]
     return [*page, Heading("What is missing"), missing(tasks)]
 
 
@@ -176,9 +174,3 @@ def _pictures(pictures: Sequence[ReportPicture]) -> list[Block]:
             Command(shown.command),
         ]
     return page
-
-
-def _differences() -> str:
-    """Return what is not as in the paper, in Markdown; written in one place."""
-    file = files("metro.report").joinpath("differences.md")
-    return file.read_text().rstrip("\n")
