@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 LatentArray = NDArray[np.float32]
-"""``[N, D]`` latents, one row a frame."""
+"""``[N, D]`` latents, one row per frame."""
 
 Vector = NDArray[np.floating[Any]]
 """``[D]`` one latent: a goal or an observation, float32 or float64."""
@@ -36,7 +36,7 @@ Image = NDArray[np.uint8]
 """``[S, S, 3]`` one picture, red green blue."""
 
 Progress = Callable[[int, int], None]
-"""Called with (done, total) while long work goes on."""
+"""Called with (done, total) during long work."""
 
 ProgressBar = Callable[[str], AbstractContextManager[Callable[..., None]]]
 """Shows a progress bar with this title while its block runs."""

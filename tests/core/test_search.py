@@ -83,7 +83,7 @@ def test_costs_do_not_depend_on_the_order_of_episodes(seed, random):
 
 
 def test_scipy_finds_the_same_costs(rooms_graph):
-    """A heap over the augmented graph, built anew without m*, gives the same J."""
+    """A heap over the augmented graph, built without m*, gives the same J."""
     held_out, goal = 4, rooms_graph.latents.z[300]
     routes = metro.find_routes(rooms_graph, goal, held_out=held_out)
     u, v, cost = all_edges(rooms_graph)

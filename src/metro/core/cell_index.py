@@ -93,6 +93,7 @@ class CellIndex:
         frame = np.full((len(queries), num_neighbours), -1, dtype=np.int32)
         gap = np.full((len(queries), num_neighbours), np.inf)
         single = padded(queries)
+        # Gaps are measured from queries as given; bounds need only float32 (D9).
         exact = single if queries.dtype == np.float32 else _padded_exact(queries)
 
         def answer(rows: slice) -> None:

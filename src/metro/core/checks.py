@@ -17,6 +17,7 @@ _CHECK_ENTRIES = 1 << 22
 def require_finite(z: LatentArray) -> None:
     """Raise `LatentsError` if any row has a value that is not finite."""
     wrong, first = 0, -1
+    # In blocks: the mask of a whole corpus would need a quarter of its memory again.
     for start in range(0, len(z), _CHECK_ROWS):
         bad = ~np.isfinite(z[start : start + _CHECK_ROWS]).all(axis=1)
         if first < 0 and bad.any():
@@ -42,6 +43,7 @@ def check_bridges(
     0 = offsets[0] ≤ ... ≤ offsets[N] = 2 B, every frame in [0, N), every cost in
     [1, H]. Reads the arrays once, in blocks.
     """
+    # Sizes first: the blocks below index by them.
     if len(offsets) != num_frames + 1 or offsets[0] != 0 or offsets[-1] != len(frame):
         raise _damaged(f"bridge_offsets must be [N + 1], from 0 to {len(frame)}")
     if len(cost) != len(frame):
@@ -59,6 +61,7 @@ def check_bridges(
 def _check_within(
     name: str, start: int, block: NDArray[Any], least: int, most: int
 ) -> None:
+    # Negated, so that NaN, which compares false with everything, is outside too.
     outside = ~((block >= least) & (block <= most))
     if outside.any():
         first = int(np.argmax(outside))
@@ -71,7 +74,7 @@ def _check_within(
 def _damaged(what: str) -> GraphError:
     return GraphError(
         f"The graph is damaged: {what}. Load it with verify=True to see which file, "
-        f"and build it anew."
+        f"and build it again."
     )
 
 

@@ -67,6 +67,8 @@ def no_entries() -> Entries:
 
 def _admit(graph: FrameGraph, frames: FrameIds, gaps: Gaps) -> Entries:
     frames, gaps = frames[frames != NO_FRAME], gaps[frames != NO_FRAME]
+    # Without any frame in reach the nearest one is entered all the same (D5), at the
+    # price H: a robot that has strayed must find back.
     admissible = gaps <= graph.pricing.radius
     if not admissible.any():
         admissible[:1] = True

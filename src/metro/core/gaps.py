@@ -26,6 +26,7 @@ def squared_gaps(a: NDArray[Any], b: NDArray[Any]) -> Gaps:
         ``[P]`` float64.
     """
     result = np.empty(len(a))
+    # In blocks: float64 differences of all rows would take twice the rows' memory.
     for start in range(0, len(a), _BLOCK):
         rows = slice(start, start + _BLOCK)
         other = b if b.ndim == 1 else b[rows]
@@ -58,6 +59,7 @@ def _sum_of_squares(difference: Gaps) -> Gaps:
     for start in range(0, squares.shape[1], LANES):
         lane = squares[:, start : start + LANES]
         sums[:, : lane.shape[1]] += lane
+    # Pairwise, in the one order that D9 fixes and the kernels repeat.
     low, high = sums[:, 0::2], sums[:, 1::2]
     pairs = low + high
     return np.asarray((pairs[:, 0] + pairs[:, 1]) + (pairs[:, 2] + pairs[:, 3]))

@@ -15,15 +15,15 @@ _SOURCES = 256
 
 @dataclass(frozen=True)
 class Inspection:
-    """Figures of one graph. Sizes in frames unless named otherwise.
+    """What one graph is made of. Sizes are in frames unless named otherwise.
 
     Attributes:
-        num_components: Parts that no route joins, edge directions ignored.
-        largest_component: Share of all frames in the largest part.
-        num_strong_components: Parts inside which every frame reaches every other.
-        largest_strong_component: Share of all frames in the largest of those.
+        num_components: Number of parts that no edge joins, directions ignored.
+        largest_component: Share of all frames in the largest such part.
+        num_strong_components: Number of parts in which every frame reaches every other.
+        largest_strong_component: Share of all frames in the largest such part.
         joined_pairs: Share of ordered frame pairs (u, v), u ≠ v, joined by a route.
-        joined_pairs_sources: Start frames that share was counted from.
+        joined_pairs_sources: Number of start frames that this share was counted from.
         memory: Bytes of every array.
     """
 
@@ -51,12 +51,17 @@ class Inspection:
     provenance: dict[str, Any]
 
     def to_json(self) -> dict[str, Any]:
-        """Return the figures as plain JSON values."""
+        """Return all attributes as plain JSON values."""
         return asdict(self)
 
 
 def inspect_graph(graph: FrameGraph, *, seed: int = 0) -> Inspection:
-    """Return the figures of a graph; the sampled ones are drawn with ``seed``."""
+    """Return what a graph is made of.
+
+    Args:
+        graph: The graph.
+        seed: Random seed for the sampled values: joined pairs and saturation.
+    """
     latents, degree = graph.latents, np.diff(graph.bridge_offsets)
     parts, part_of = _components(graph, "weak")
     strong_parts, strong_part_of = _components(graph, "strong")
@@ -92,13 +97,14 @@ def _components(graph: FrameGraph, connection: str) -> tuple[int, NDArray[np.int
     from scipy.sparse.csgraph import connected_components
 
     u = np.repeat(np.arange(graph.num_frames), np.diff(graph.bridge_offsets))
-    ridden = np.setdiff1d(
+    # All frames but the last of every episode have a temporal edge.
+    leading = np.setdiff1d(
         np.arange(graph.num_frames),
         graph.latents.episode_offsets[1:] - 1,
         assume_unique=True,
     )
-    rows = np.concatenate([ridden, u])
-    columns = np.concatenate([ridden + 1, graph.bridge_frame])
+    rows = np.concatenate([leading, u])
+    columns = np.concatenate([leading + 1, graph.bridge_frame])
     shape = (graph.num_frames, graph.num_frames)
     edges = csr_array((np.ones(len(rows), dtype=np.int8), (rows, columns)), shape)
     count, part_of = connected_components(edges, connection=connection)
@@ -114,9 +120,11 @@ def _joined_pairs(
 ) -> tuple[float, int]:
     """Return the share of frame pairs joined by a route, and from how many starts.
 
-    Frames of one strong component reach the same frames: one sweep serves them all.
+    Frames of one strong component reach the same frames: one search serves them all.
     """
     starts = np.arange(graph.num_frames)
+    # All starts of a large graph would take hours; 256 give a
+    # standard error of at most 0.03.
     if graph.num_frames > _SOURCES:
         rng = np.random.default_rng(seed)
         starts = rng.choice(graph.num_frames, _SOURCES, replace=False)

@@ -61,6 +61,7 @@ def path_segments(routes: Routes, start: int) -> list[Segment]:
     A frame of the held-out episode is no vertex: from there the path enters the graph
     as an observation does.
     """
+    # Any frame may be asked for, also one that an early stop left unsettled.
     routes = routes.complete()
     latents = routes.graph.latents
     start = latents.require_frame("start", start)

@@ -26,7 +26,7 @@ class Latents:
     Paper: Sec. 5.1. Decision: D7.
 
     Attributes:
-        z: ``[N, D]`` float32, one row a frame, episodes one after another.
+        z: ``[N, D]`` float32, one row per frame, episodes one after another.
         episode_offsets: ``[M + 1]`` first row of every episode, then N.
         provenance: Where the latents come from (encoder, corpus); goes into files.
     """
@@ -52,7 +52,7 @@ class Latents:
         """Return the latents of a list of episodes, each ``[L_m, D]``."""
         if isinstance(episodes, np.ndarray) and episodes.ndim == 2:
             raise LatentsError(
-                f"from_episodes takes a list of arrays [steps, D], one an episode; got "
+                f"from_episodes takes a list of arrays [steps, D], one per episode; got "
                 f"one array of shape {episodes.shape}. For one episode give [rows], "
                 f"for rows of many Latents(rows, episode_offsets)."
             )
@@ -122,6 +122,7 @@ class Latents:
     @cached_property
     def digest(self) -> str:
         """sha256 of the rows and offsets: the same corpus has the same digest."""
+        # With the shape, because the same bytes may be cut into other rows.
         sha = hashlib.sha256(f"latents {self.z.shape}".encode())
         sha.update(self.z.data)
         sha.update(self.episode_offsets.data)
@@ -175,6 +176,7 @@ class Latents:
                 f"{name} must have shape ({self.dim},), got {given.shape}."
             )
         kept = np.array(given, dtype=_real_dtype(name, given), order="C")
+        # The index computes in float32, where a large float64 becomes infinite.
         with np.errstate(over="ignore"):
             wrong = int(np.count_nonzero(~np.isfinite(kept.astype(np.float32))))
         if wrong:

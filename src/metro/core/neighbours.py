@@ -65,13 +65,13 @@ class NeighbourTable:
             raise GraphError(
                 f"The neighbour table is of another corpus: it has {self.num_frames} "
                 f"frames, the latents have {latents.num_frames}. "
-                f"Make it anew with find_neighbours."
+                f"Make it again with find_neighbours."
             )
         if self.latents_digest != latents.digest:
             raise GraphError(
                 f"The neighbour table is of another corpus: its latents have digest "
                 f"{short(self.latents_digest)}, these {short(latents.digest)}. "
-                f"Make it anew with find_neighbours."
+                f"Make it again with find_neighbours."
             )
 
 
@@ -90,7 +90,7 @@ def find_neighbours(
     Args:
         latents: The corpus.
         num_neighbours: k of the paper.
-        workers: Threads; None: one a core. The result is the same for any number.
+        workers: Number of threads; None: one per core. The result is always the same.
         progress: Called with (done, total) frames.
         checkpoint: Where finished rows are kept, such as `metro.storage.parts.Parts`.
             If this run is interrupted, the next one resumes from there; the parts are
@@ -173,6 +173,7 @@ class BruteForceIndex:
         """Return the frames nearest to each query; see `NeighbourIndex.nearest`."""
         frame = np.full((len(queries), num_neighbours), NO_FRAME, dtype=np.int32)
         gap = np.full((len(queries), num_neighbours), np.inf)
+        # As many queries at once as keep the matrix of approximate gaps at 64 MiB.
         step = max(1, _BLOCK_CELLS // len(self._rows))
         for start in range(0, len(queries), step):
             rows = slice(start, start + step)
@@ -188,7 +189,8 @@ class BruteForceIndex:
     def _moved(self, rows: NDArray[Any]) -> tuple[NDArray[np.float32], Gaps]:
         """Return rows around the corpus' centre, to scale, and their squared norms."""
         moved = np.empty(rows.shape, dtype=np.float32)
-        with np.errstate(over="ignore"):  # too far for float32: see FAR
+        # A query too far away for float32 becomes infinite: `FAR` takes care of it.
+        with np.errstate(over="ignore"):
             for start in range(0, len(rows), 65_536):
                 part = slice(start, start + 65_536)
                 moved[part] = (rows[part] - self._centre) * self._scale
@@ -204,13 +206,16 @@ class BruteForceIndex:
             approximate *= -2
             approximate += self._norms.astype(np.float32)
             approximate += norms.astype(np.float32)[:, None]
+        # Products of such queries overflow: all their frames are measured exactly.
         far = ~(norms < self.FAR)
-        approximate[far] = norms[far] = 0  # beyond float32: every frame is measured
+        approximate[far] = 0
+        norms[far] = 0
         for number, episode in enumerate(excluded):
             if episode != NO_EPISODE:
                 approximate[number, self._latents.rows_of(episode)] = np.inf
         last = min(num_neighbours, approximate.shape[1]) - 1
         limit = np.partition(approximate, last, axis=1)[:, last].astype(np.float64)
+        # Twice: the k-th smallest may be too small, a true neighbour too large.
         limit += 2 * self._rounding(norms)
         query, other = np.nonzero(
             (approximate <= limit[:, None]) & (approximate < np.inf)
@@ -238,6 +243,7 @@ def _keep_nearest(
     gap: Gaps,
 ) -> None:
     """Write the k best candidates of every query into ``frame`` and ``gap``."""
+    # By query, then gap, then frame: equal gaps go to the lower frame (D8).
     order = np.lexsort((other, gaps, query))
     query, other, gaps = query[order], other[order], gaps[order]
     starts = np.searchsorted(query, np.arange(len(frame)))

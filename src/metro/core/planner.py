@@ -176,6 +176,7 @@ class MetroPlanner:
         """Return the frame nearest to the goal if it is nearer than ``observed``."""
         if len(frames) == 0:
             return None
+        # Ascending, so that argmin breaks ties towards the lower frame.
         rows = self.routes.graph.latents.z[np.sort(frames)]
         gaps = self._gaps_to_goal(rows)
         if not gaps.min() < self._gaps_to_goal(observed[None])[0]:
@@ -227,6 +228,7 @@ def _follow(routes: Routes, entries: Entries) -> SubGoal | None:
     totals = prices + routes.cost_to_go[frames]
     if not (totals < np.inf).any():
         return None
+    # Not argmin: candidates come by ascending gap, and ties go to the lower frame.
     best = np.lexsort((frames, totals))[0]
     entry, total, price = int(frames[best]), float(totals[best]), float(prices[best])
     if total <= routes.graph.waypoint_budget:
@@ -263,10 +265,12 @@ def _walk(routes: Routes, entry: int, price: float) -> tuple[tuple[int, ...], fl
     path, spent = [entry], price
     while path[-1] != AT_GOAL:
         here, following = path[-1], int(routes.successor[path[-1]])
+        # The goal is no vertex: the price of its link is the last frame's own J.
         if following == AT_GOAL:
             cost = float(routes.cost_to_go[here])
         else:
             cost = routes.graph.edge_cost(here, following)
+        # The first hop is free of the budget: a walk that stands still never arrives.
         if len(path) > 1 and spent + cost > routes.graph.waypoint_budget:
             break
         path.append(following)

@@ -39,6 +39,7 @@ class PricingCurve:
         gaps = np.array(self.gaps, dtype=np.float64)
         if gaps.ndim != 1 or len(gaps) == 0:
             raise PricingError(f"gaps must have shape [H], got {gaps.shape}.")
+        # With 0 in front, one test covers the first value's sign and the order.
         steps = np.diff(gaps, prepend=0.0)
         if not (np.isfinite(gaps).all() and (steps >= 0).all()):
             raise PricingError("gaps must be finite, at least 0, and ascending.")
@@ -113,6 +114,7 @@ def gaps_in_episodes(latents: Latents, separation: int) -> Gaps:
     """
     firsts = np.arange(latents.num_frames - separation)
     same = latents.episode_of(firsts) == latents.episode_of(firsts + separation)
+    # The kernel sums whole lanes, so other dimensions take the slower path.
     if len(firsts) >= COMPILED_FROM and latents.dim % LANES == 0:
         gaps = _compiled_gaps(latents, separation)
     else:
@@ -132,6 +134,7 @@ def _compiled_gaps(latents: Latents, separation: int) -> Gaps:
             pool.submit(gaps_apart, latents.z, separation, *edge, gaps)
             for edge in pairwise(edges)
         ]
+    # An error in a thread stays there until its result is asked for.
     for part in parts:
         part.result()
     return gaps

@@ -1,4 +1,4 @@
-"""How soon latent gaps stop telling near from far, and why prices are in frames."""
+"""How soon latent gaps no longer tell near from far: why prices are in frames."""
 
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -15,16 +15,16 @@ DISTANCES = (1, 2, 5, 10, 15, 25, 50, 75)
 
 @dataclass(frozen=True)
 class Saturation:
-    """In-episode gap over the gap to a random frame of another episode.
+    """The gap inside an episode, divided by the gap to a random other episode.
 
     Paper: Sec. E (latent metric saturation).
 
     Attributes:
-        distance: Frames between the two frames of an episode.
-        median: Median of the ratio's numerator over the cross-episode median.
-        lower: The same for the 25 % quantile.
-        upper: The same for the 75 % quantile.
-        num_pairs: How many in-episode pairs were drawn.
+        distance: Number of frames between the two frames of an episode.
+        median: Median gap inside an episode over the median gap across episodes.
+        lower: The same with the 25 % quantile inside the episode.
+        upper: The same with the 75 % quantile inside the episode.
+        num_pairs: Number of pairs drawn inside episodes.
     """
 
     distance: int
@@ -44,6 +44,12 @@ def measure_saturation(
     """Return the saturation at every distance that the episodes are long enough for.
 
     Empty for a corpus of one episode: there is no other episode to compare with.
+
+    Args:
+        latents: The corpus.
+        distances: Numbers of frames between the two frames of a pair.
+        num_samples: Number of pairs to draw per distance.
+        seed: Random seed for all sampling.
     """
     if latents.num_episodes < 2:
         return []
@@ -52,6 +58,7 @@ def measure_saturation(
     measured = []
     for distance in distances:
         firsts = _draw_firsts(latents, distance, num_samples, rng)
+        # A collapsed encoder puts all frames in one place: there is no scale.
         if len(firsts) == 0 or across == 0:
             continue
         gaps = gaps_of_pairs(latents.z, firsts, latents.z, firsts + distance)

@@ -138,6 +138,7 @@ class ByProducts:
         error = terms / (1 - terms) * (norms + self._largest) ** 2
         errors = np.stack([squares[frames].astype(np.float64), error], axis=1)
         room = np.empty((len(frames), _TILE), dtype=np.float32)
+        # Tile by tile, so that products are selected from while they are in the cache.
         for first in range(0, len(moved), _TILE):
             tile = moved[first : first + _TILE]
             products = room if len(tile) == _TILE else room[:, : len(tile)].copy()
@@ -200,6 +201,7 @@ def run_all(
             if parts is not None:
                 parts.add(dict(zip(("frames", "frame", "gap"), block, strict=True)))
     finally:
+        # Also after Ctrl-C: hours of finished rows must not be lost with the last ones.
         pool.shutdown(cancel_futures=True)
         if parts is not None:
             parts.flush()

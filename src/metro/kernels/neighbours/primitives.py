@@ -26,10 +26,10 @@ class Margins(NamedTuple):
     """How far float32 results can be off, relative to the length of what was projected.
 
     Attributes:
-        axes: Of the eight coordinates together (Euclidean norm).
-        rest: Of the squared norm of what the axes leave.
-        gap: Of a squared gap.
-        stored: Of coordinates that were computed in float64 and stored as float32.
+        axes: Error of the eight coordinates together (Euclidean norm).
+        rest: Error of the squared norm of what the axes leave.
+        gap: Error of a squared gap.
+        stored: Error of coordinates computed in float64 and stored as float32.
     """
 
     axes: np.float32
