@@ -149,7 +149,7 @@ def test_lists_that_are_no_arrays():
 def test_one_array_is_no_list_of_episodes():
     """The likely mistake is named, with both cures."""
     message = (
-        "from_episodes takes a list of arrays [steps, D], one an episode; got one "
+        "from_episodes takes a list of arrays [steps, D], one per episode; got one "
         "array of shape (6, 2). For one episode give [rows], for rows of many "
         "Latents(rows, episode_offsets)."
     )

@@ -52,8 +52,8 @@ class Latents:
         """Return the latents of a list of episodes, each ``[L_m, D]``."""
         if isinstance(episodes, np.ndarray) and episodes.ndim == 2:
             raise LatentsError(
-                f"from_episodes takes a list of arrays [steps, D], one per episode; got "
-                f"one array of shape {episodes.shape}. For one episode give [rows], "
+                f"from_episodes takes a list of arrays [steps, D], one per episode; "
+                f"got one array of shape {episodes.shape}. For one episode give [rows], "
                 f"for rows of many Latents(rows, episode_offsets)."
             )
         arrays = [
