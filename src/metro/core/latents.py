@@ -53,8 +53,8 @@ class Latents:
         if isinstance(episodes, np.ndarray) and episodes.ndim == 2:
             raise LatentsError(
                 f"from_episodes takes a list of arrays [steps, D], one per episode; "
-                f"got one array of shape {episodes.shape}. For one episode give [rows], "
-                f"for rows of many Latents(rows, episode_offsets)."
+                f"got one array of shape {episodes.shape}. For one episode give "
+                f"[rows], for rows of many Latents(rows, episode_offsets)."
             )
         arrays = [
             _as_array(f"Episode {number}", episode)
