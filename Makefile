@@ -25,7 +25,7 @@ lint: $(VENV)/ready
 docs: $(VENV)/ready
 	$(BIN)/python tools/paper_map.py
 	$(BIN)/python tools/cli_reference.py
-	$(BIN)/python tools/performance.py
+	PYTHONPATH=. $(BIN)/python tools/performance.py
 	$(BIN)/python tools/results.py
 	$(BIN)/python tools/cards.py
 	NO_MKDOCS_2_WARNING=1 $(BIN)/mkdocs build -q --strict
