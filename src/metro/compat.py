@@ -39,6 +39,7 @@ def import_torchvision() -> ModuleType:
     except RuntimeError as error:
         if "torchvision::" not in str(error):
             raise
+    # Half imported modules would be found instead of being imported again.
     for name in [name for name in sys.modules if name.split(".")[0] == "torchvision"]:
         del sys.modules[name]
     _declare_operators()
@@ -53,7 +54,8 @@ def was_mended() -> bool:
 def _declare_operators() -> None:
     import torch
 
-    make_library: Any = torch.library.Library  # untyped in torch
+    # Untyped in torch.
+    make_library: Any = torch.library.Library
     library = make_library("torchvision", "FRAGMENT")
     for name, signature in _OPERATORS.items():
         if not hasattr(torch.ops.torchvision, name):

@@ -141,7 +141,8 @@ def _start(open_context: Callable[..., Any], arguments: Sequence[Any]) -> None:
     Raised here, the executor would print it and call the pool broken.
     """
     global _context, _failure
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the parent handles Ctrl-C
+    # Ctrl-C reaches the whole group; only the parent handles it.
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, daemon=True).start()
     try:
         _context = open_context(*arguments)

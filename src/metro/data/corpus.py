@@ -107,6 +107,7 @@ class Corpus:
             summary.update(f"{name}{self._source.shapes[name]}".encode())
             if name != PIXELS:
                 summary.update(np.ascontiguousarray(self._columns(name)).data)
+        # All frames would take minutes; columns differ wherever recordings do.
         for episode in np.unique(
             np.linspace(0, self.num_episodes - 1, _SAMPLED).astype(int)
         ):

@@ -175,6 +175,7 @@ def _latents(corpus: Corpus, model: Encoder, episodes: range) -> Iterator[Latent
                 2 * threads,
             )
     finally:
+        # The number is the process's, not the pool's.
         torch.set_num_threads(threads)
 
 

@@ -86,6 +86,7 @@ def _encode(
     if kept is None:
         with _bar(progress, "Encoding") as report:
             return encode_in_memory(corpus, model, device=device, progress=report)
+    # Looked for separately: an interruption may have left latents without a graph.
     place = kept.with_suffix(".latents")
     found = _load_if_owned(place, owner)
     if found is not None:

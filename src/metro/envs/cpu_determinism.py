@@ -35,6 +35,7 @@ def common_arithmetic() -> dict[str, str]:
     if platform.machine() not in _X86 or not features.get("AVX2"):
         return {}
     wide = [name for name in numpy_core.__cpu_dispatch__ if name.startswith(_WIDE)]
+    # NumPy warns when it must disable what the processor does not have.
     known = [name for name in wide if features.get(name)]
     off = {"NPY_DISABLE_CPU_FEATURES": " ".join(known)} if known else {}
     return _KERNELS | off

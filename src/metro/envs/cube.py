@@ -84,6 +84,7 @@ class Cube:
         varied = cube_env.DEFAULT_VARIATIONS
         with quiet_spaces():
             reset_variation_space(self.env.variation_space, seed, None, varied)
+        # The environment draws from this one; its own reset would make it the same.
         self.env.np_random = np.random.default_rng(seed)
         mujoco.mj_resetData(self._model, self._state)
         self.env.initialize_episode()
@@ -94,6 +95,7 @@ class Cube:
 
         The goal stays; solver warm starts and controls are forgotten.
         """
+        # Resetting the data also moves the goal, which is a mocap body.
         goal = self._state.mocap_pos.copy(), self._state.mocap_quat.copy()
         mujoco.mj_resetData(self._model, self._state)
         self._state.mocap_pos[:], self._state.mocap_quat[:] = goal
@@ -119,6 +121,7 @@ class Cube:
         env = self.env
         env.set_control(np.asarray(action, np.float64))
         mujoco.mj_step(self._model, self._state, nstep=env._n_steps)
+        # Part of the environment's own step; MuJoCo computes contact forces only here.
         mujoco.mj_rnePostConstraint(self._model, self._state)
         env.post_step()
         return self.is_solved()

@@ -32,7 +32,8 @@ class CubeStates:
     def __init__(self, env: Cube) -> None:
         self._env = env
         arm, room = env.arm_limits, env.workspace
-        half = room[0, 2]  # the cube's centre when it lies on the table
+        # The height of the cube's centre when it lies on the table.
+        half = room[0, 2]
         low = [*arm[0], 0.0, *(room[0, :2] - _MARGIN), half, -np.pi]
         high = [*arm[1], _CLOSED, *(room[1, :2] + _MARGIN), room[1, 2], np.pi]
         is_wrapped = np.array([False] * 10 + [True])
@@ -74,6 +75,7 @@ def cube_yaws(quaternions: NDArray[np.float64]) -> NDArray[np.float64]:
             (2 * (x * z + w * y), 2 * (y * z - w * x), 1 - 2 * (x * x + y * y)),
         ]
     )  # [axis of the cube, coordinate in space, N]
+    # A cube on another face has its yaw in another axis: the one that is level.
     level = np.abs(axes[:, 2]).argmin(axis=0)
     chosen = axes[level, :, np.arange(len(w))]
     yaws: NDArray[np.float64] = np.arctan2(chosen[:, 1], chosen[:, 0])

@@ -61,6 +61,7 @@ class FastCamera:
         """Return the picture of ``state`` (``mujoco.MjData``), owned by the caller."""
         self._render(state)
         if self._backdrop is not None:
+            # Pixels that nothing was drawn on are black.
             nothing_drawn = cv2.inRange(self._buffer, _BLACK, _BLACK)
             cv2.copyTo(self._backdrop, nothing_drawn, self._buffer)
         small = shrink(self._buffer, (self._image_size, self._image_size))
@@ -88,6 +89,7 @@ class FastCamera:
 
     def _render(self, state: Any) -> None:
         """Draw the larger picture into the buffer."""
+        # Another camera may have drawn since.
         self._gl.make_current()
         mujoco.mjv_updateScene(
             self._model,

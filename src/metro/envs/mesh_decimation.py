@@ -50,6 +50,7 @@ def cluster(
     a, b, c = corners.T
     proper = np.flatnonzero((a != b) & (b != c) & (a != c))
     _, unique = np.unique(np.sort(corners[proper], axis=1), axis=0, return_index=True)
+    # In the old order, so that normals and texture coordinates stay beside them.
     kept = np.sort(proper[unique])
     return np.stack(means, 1)[member], corners[kept], kept
 

@@ -66,6 +66,7 @@ class PushT:
         That includes its physics step of 0.01 s, by which the agent moves on a little.
         The block is at rest, as the row does not say otherwise.
         """
+        # A new space: pymunk keeps contacts of bodies that were touching.
         self.env._setup()
         self.env._set_state(np.asarray(row["state"], np.float64))
 
@@ -106,6 +107,7 @@ class PushT:
         env = self.env
         env.agent.position, env.block.angle = state[:2].tolist(), float(state[4])
         env.block.position = state[2:4].tolist()
+        # Bodies that are placed by hand are not drawn there before they are reindexed.
         for body in (env.agent, env.block):
             env.space.reindex_shapes_for_body(body)
         return self.render()
@@ -138,6 +140,7 @@ class Painter:
 
     def draw(self, state: NDArray[np.float64]) -> Image:
         """Return the frame ``[image_size, image_size, 3]`` of a ``state`` ``[7]``."""
+        # Into the same canvas: a new one per frame costs more than the drawing.
         np.copyto(self._canvas, self._background)
         self._draw_agent(state[:2])
         self._draw_block(state[2:5])
@@ -171,6 +174,7 @@ class Painter:
 
 def _draw_background(env: Any) -> Image:
     """Return the window ``[512, 512, 3]`` without agent and block, as swm draws it."""
+    # At full size, so that it can be shrunk like any other picture.
     native, env.render_size = env.render_size, WINDOW
     env.agent.position = (-WINDOW, -WINDOW)
     env.block.position = (-WINDOW, -WINDOW)

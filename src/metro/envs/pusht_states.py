@@ -88,6 +88,7 @@ def _leave_block(states: States) -> Possible:
     ways = np.stack(list(_ways_out(local)))  # [ways, K, 2]
     lengths = np.linalg.norm(ways - local, axis=2)
     free = np.stack([depth_in_block(way) for way in ways]) <= _TOUCH + 1e-6
+    # A way out of the bar may lead into the stem.
     lengths[~free] = np.inf
     shortest = lengths.argmin(axis=0)
     places = ways[shortest, np.arange(len(states))]

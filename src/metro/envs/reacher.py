@@ -31,7 +31,8 @@ class Reacher:
         self.action_size = benchmark.action_size
         self._image_size = image_size
         self._forget_files()
-        self.reset(seed=0)  # the first one compiles the model, later ones do not
+        # The first reset compiles the model; later ones do not.
+        self.reset(seed=0)
         camera_class = FastCamera if rendering == "fast" else StockCamera
         model, camera = self._physics.model.ptr, self.env.camera_id
         self._camera = camera_class(model, camera, image_size=image_size)

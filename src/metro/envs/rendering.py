@@ -87,6 +87,7 @@ def probe(backend: str) -> tuple[Renderer | None, str]:
             return None, f"PYOPENGL_PLATFORM={platform} contradicts it; unset that"
     environment = os.environ | _variables(backend)
     try:
+        # In another process: a backend that fails may end it, or bind MuJoCo for good.
         ran = subprocess.run(
             [sys.executable, "-c", _PROBE],
             env=environment,

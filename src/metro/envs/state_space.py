@@ -76,6 +76,7 @@ class StateSpace:
                 f"{self.names[worst]} must be {self.low[worst]:g} to "
                 f"{self.high[worst]:g}, got {given[worst]:g}."
             )
+        # A state that must be repaired cannot exist as it was given.
         admitted, possible = self.admit(given[None])
         if not possible[0] or np.abs(self.between(given, admitted[0])).max() > 1e-9:
             raise WorldError(

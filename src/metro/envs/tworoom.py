@@ -32,6 +32,7 @@ class TwoRoom:
         self.env = make_environment(benchmark)
         self.action_size = benchmark.action_size
         self._image_size = image_size
+        # Window borders on multiples of it are borders of pixels in the small picture.
         self._period = _NATIVE // gcd(_NATIVE, image_size)
         self.env.reset(seed=0)
         # With the agent far outside, what is drawn never changes.

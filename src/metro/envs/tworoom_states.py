@@ -41,7 +41,8 @@ class TwoRoomStates:
         rooms, axis = self._env.env, self._axis
         centre = float(rooms.WALL_CENTER)
         across, along = states[:, axis], states[:, 1 - axis]
-        margin = 1.75  # as in the environment's own collisions
+        # The margin of the environment's own collisions.
+        margin = 1.75
         in_door = np.array([rooms._in_any_door_1d(float(y), margin) for y in along])
         in_wall = (np.abs(across - centre) < self._gap) & ~in_door
         side = np.where(across < centre, centre - self._gap, centre + self._gap)

@@ -5,8 +5,10 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 _NOISE = (
-    ".*Casting input x to numpy array",  # a single number, checked against a space
-    ".*precision lowered by casting",  # a space of float32 with bounds of float64
+    # swm checks single numbers against spaces of arrays.
+    ".*Casting input x to numpy array",
+    # swm gives bounds in float64 to spaces of float32.
+    ".*precision lowered by casting",
 )
 
 

@@ -79,6 +79,7 @@ class Primitive:
         arrived = np.linalg.norm(away) < _NEAR and not motion.dwells
         if motion.steps <= 0 or arrived:
             self._motions.pop(0)
+        # Noise that lasts moves the gripper; independent noise only shakes it.
         self._drift = 0.7 * self._drift + rng.normal(0, self._noise, 5)
         return action + self._drift
 
@@ -109,10 +110,12 @@ class Wander:
         """Return a random action ``[5]`` with a pull to the cube, not yet clipped."""
         self._steps -= 1
         keep = self._smoothness
+        # Scaled so that the variance does not depend on the smoothness.
         fresh = rng.normal(0, self._scale, 5) * np.sqrt(1 - keep**2)
         self._drift = keep * self._drift + fresh
         if rng.random() < 0.06:
             self._gripper = float(rng.choice([OPEN, KEEP, CLOSE]))
+        # A pull towards the cube: far from it there is nothing to learn.
         home = _above(senses["privileged/block_0_pos"], self._height)
         away = home - senses["proprio/effector_pos"]
         action = self._drift.copy()

@@ -34,6 +34,7 @@ class Episode:
 
 def record_episode(spec: RecordingSpec, env: Env, number: int) -> Episode:
     """Return episode ``number`` of a recording, whatever ``env`` did before."""
+    # Of seed and number alone: any worker may record any episode, in any order.
     rng = np.random.default_rng([spec.seed, number])
     variant = find_variant(spec.benchmark.name, spec.recipe)
     policy = variant.make_policy()
@@ -41,12 +42,14 @@ def record_episode(spec: RecordingSpec, env: Env, number: int) -> Episode:
     policy.begin(env, rng)
     rows, pictures = [], []
     for _ in range(spec.steps):
+        # Read before acting: a policy may set a new goal while it acts.
         row, picture = env.get_state(), env.render()
         action = np.array(policy.act(env, rng), np.float32)
         rows.append(row | {"action": action})
         pictures.append(zlib.compress(picture.data, GZIP_LEVEL))
         if env.step(action) and variant.stops_at_goal:
             break
+    # The last frame has no action; released corpora mark it by NaN.
     nothing = np.full(env.action_size, np.nan, np.float32)
     rows.append(env.get_state() | {"action": nothing})
     pictures.append(zlib.compress(env.render().data, GZIP_LEVEL))

@@ -47,6 +47,7 @@ def write_corpus(
                 _create_columns(stream, episode, image_size)
             _append(stream, episode, number=len(lengths), first=sum(lengths))
             lengths.append(len(episode.pictures))
+            # After every episode, so that a full disk does not cost the whole loop.
             written.check()
         ends = np.cumsum(lengths, dtype=np.int64)
         _create(stream, LENGTHS, np.array(lengths, np.int32))
@@ -72,6 +73,7 @@ def _create_columns(stream: Any, episode: Episode, image_size: int) -> None:
             maxshape=(None, *values.shape[1:]),
             dtype=values.dtype,
             chunks=(_ROWS, *values.shape[1:]),
+            # Times would make two files of the same rows differ.
             track_times=False,
         )
 
@@ -84,6 +86,7 @@ def _append(stream: Any, episode: Episode, *, number: int, first: int) -> None:
     pixels = stream[PIXELS]
     pixels.resize(last, axis=0)
     for row, picture in enumerate(episode.pictures, first):
+        # Already compressed by the worker; HDF5 would do it again in this process.
         pixels.id.write_direct_chunk((row, 0, 0, 0), picture)
 
 

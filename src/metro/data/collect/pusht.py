@@ -47,6 +47,7 @@ class Weak:
         state = env.get_state()["state"]
         agent, block = state[:2], state[2:4]
         target = agent + rng.uniform(-1, 1, 2) * _ACTION_UNIT
+        # Otherwise the disc wanders off and the T never moves.
         target = np.clip(target, block - _WEAK_REACH, block + _WEAK_REACH)
         return _action(target - agent)
 
@@ -74,6 +75,7 @@ class Pusher:
         if self._push is None or self._push.is_over:
             self._push = choose_push(agent, pose, rng)
         wanted = self._advance(self._push, agent, pose)
+        # Noise that lasts: independent draws would cancel out within a few steps.
         self._noise = 0.6 * self._noise + rng.normal(0, self._noise_level, 2)
         target = agent + (wanted + self._noise) * _ACTION_UNIT
         return _action(inside(target) - agent)
@@ -128,6 +130,7 @@ class NoisyReplay:
         """Play a demonstration to its end, unrecorded, and return to its start."""
         number = int(rng.integers(_DEMONSTRATIONS))
         self._noise_level = rng.uniform(0, _REPLAY_NOISE)
+        # Not of the recording's seed: the demonstrations are the same for all seeds.
         own_rng = np.random.default_rng([_DEMONSTRATIONS, number])
         start = int(own_rng.integers(2**31))
         self._demonstrator = CalmPusher()

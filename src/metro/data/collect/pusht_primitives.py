@@ -107,6 +107,7 @@ def choose_push(agent: Points, pose: Points, rng: np.random.Generator) -> Push:
     aims = to_window(directions, np.array([0.0, 0.0, pose[2]]))
     starts = to_window(contacts - _STAND_OFF * directions, pose)
     homeward = 1 - placed(_CENTRE_OF_MASS, pose) / (WINDOW / 2)
+    # A disc beyond the border could not stand there.
     beyond = np.abs(starts - WINDOW / 2).max(1) > WINDOW / 2 - _BORDER
     score = (
         rng.uniform(0, 1.5, _CANDIDATES)
@@ -167,6 +168,7 @@ def _random_contacts(rng: np.random.Generator) -> tuple[Points, Points]:
     """Return points of the T's edge and ways to push there, ``[C, 2]`` each."""
     edges = _NEXT_CORNER - _OUTLINE
     lengths = np.hypot(edges[:, 0], edges[:, 1])
+    # By length, so that all points of the outline are equally likely.
     picked = rng.choice(len(edges), _CANDIDATES, p=lengths / lengths.sum())
     along = edges[picked] / lengths[picked, None]
     inward = np.stack([-along[:, 1], along[:, 0]], 1)
@@ -188,5 +190,6 @@ def _is_free(agent: Points, target: Points, pose: Points) -> bool:
 
     Where the disc stands does not count: it may well touch the T already.
     """
+    # From a fifth of the way on: the disc may stand against the T.
     way = agent + np.linspace(0.2, 1, 12)[:, None] * (target - agent)
     return bool(distance_to_block(way, pose).min() > _CLEARANCE)

@@ -45,6 +45,7 @@ class TorqueMixture:
         if self._kind == "uniform":
             self._torque = drawn
         elif self._kind == "smooth":
+            # The factor of the new part keeps the variance of the sum constant.
             self._torque = _CALM * self._torque + (1 - _CALM**2) ** 0.5 * drawn
         noise = 0.1 * rng.standard_normal(env.action_size)
         return np.clip(self._torque + noise, -1, 1).astype(np.float32)
@@ -54,7 +55,8 @@ class TorqueMixture:
         self._left = int(rng.integers(shortest, longest + 1))
         self._kind = rng.choice(["uniform", "held", "smooth"])
         if self._kind == "held":
-            strength = rng.uniform(0, 1) ** 2  # mostly weak: full torque only spins
+            # Squared, so mostly weak: full torque only spins the arm.
+            strength = rng.uniform(0, 1) ** 2
             self._torque = strength * rng.uniform(-1, 1, self._torque.shape)
 
 

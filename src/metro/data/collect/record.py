@@ -73,6 +73,7 @@ def record(  # noqa: PLR0913  (one argument per setting, as the verb has them)
     if workers < 1:
         raise BenchmarkError(f"workers must be 1 or more, got {workers}.")
     _require_free(path, force=force)
+    # Found once and handed to all workers: frames of two renderers differ.
     renderer = find_renderer(benchmark)
     try:
         folder = _open_folder(path, spec.describe(str(renderer)))
@@ -139,6 +140,8 @@ def _record_missing(
     if progress is not None:
         progress(finished, spec.episodes)
     workers = min(workers, len(missing))
+    # Libraries choose their kernels when they are loaded: a process that was started
+    # otherwise must leave the recording to children.
     if workers > 1 or (missing and not is_common()):
         record_in_processes(
             spec, folder, missing, done, workers=workers, renderer=renderer

@@ -19,6 +19,7 @@ class NoisyExpert:
 
         self._expert = ExpertPolicy(action_noise=_ACTION_NOISE)
         self._expert.set_env(env.env)
+        # The expert would draw from a generator of its own, whatever the seed.
         self._expert.rng = rng
 
     def act(self, env: TwoRoom, rng: np.random.Generator) -> NDArray[np.float32]:
@@ -39,6 +40,7 @@ class Crossing(NoisyExpert):
         """Draw targets until one is in the other room, 25 steps or more away."""
         super().begin(env, rng)
         space = env.env.variation_space["target"]["position"]
+        # Rejected by the environment's own test of what is far enough.
         target = rng.uniform(space.low, space.high)
         while not env.env._constrain_target_by_min_steps(target):
             target = rng.uniform(space.low, space.high)

@@ -78,6 +78,7 @@ def record_in_processes(
         arguments=(spec, folder, renderer),
         workers=workers,
     )
+    # Closed explicitly: an error in `done` must end the workers now.
     with for_children(), closing(finished):
         for _ in finished:
             done()
@@ -85,6 +86,7 @@ def record_in_processes(
 
 def use_one_thread() -> None:
     """Keep the libraries of this process from using more than one core."""
+    # Read when libraries are loaded, hence before the imports below.
     os.environ["OMP_NUM_THREADS"] = "1"
     import cv2
     import torch

@@ -57,6 +57,7 @@ class ArraySource:
         """Return the first ``count`` frames of an episode, all if None."""
         first = int(self.offsets[episode])
         last = first + int(self.lengths[episode] if count is None else count)
+        # A copy: a view of a memory map would read the disk again at every use.
         return np.array(self._arrays["pixels"][first:last], np.uint8)
 
     def close(self) -> None:

@@ -23,7 +23,8 @@ class Hdf5Source:
             raise MissingExtra(
                 f'Reading {place} needs the "h5" extra: pip install "metro-wm[h5]"'
             ) from error
-        with suppress(ImportError):  # released files are compressed with its filters
+        # Its filters are needed by released files only; `_require_filters` says so.
+        with suppress(ImportError):
             import hdf5plugin  # noqa: F401
         try:
             self._file = h5py.File(place, "r")

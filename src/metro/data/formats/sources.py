@@ -63,7 +63,8 @@ def _locate(path: str) -> Path | None:
     if place.exists():
         return place
     if "://" in path or (path.count("/") == 1 and not place.suffix):
-        return None  # a scheme, or somebody's repository: swm finds or fetches it
+        # A scheme, or a repository: swm finds or fetches it.
+        return None
     from metro.compat import import_swm
 
     stored = import_swm().data.utils.get_cache_dir(sub_folder="datasets") / path

@@ -23,7 +23,8 @@ class SwmSource:
         from metro.compat import import_swm
 
         swm = import_swm()
-        self._lock = Lock()  # encoding reads from several threads
+        # swm's readers are not safe for threads, and encoding uses several.
+        self._lock = Lock()
         try:
             self._dataset = swm.data.load_dataset(name)
             self.lengths = np.asarray(self._dataset.lengths)
@@ -39,6 +40,7 @@ class SwmSource:
     def _find_shapes(self) -> dict[str, tuple[int, ...]]:
         """Return shapes as the first episode shows them; its length is the reader's."""
         rows = int(self.lengths.sum())
+        # The reader has no shapes; one row shows those of all columns.
         first = self._dataset.load_chunk([0], [0], [1])[0]
         shapes = {
             name: (rows, *value.shape[1:])

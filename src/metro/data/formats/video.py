@@ -34,6 +34,7 @@ class VideoSource:
         self.offsets = np.asarray(arrays.pop(OFFSETS, starts), np.int64)
         self._arrays = arrays
         self.shapes = {name: array.shape for name, array in arrays.items()}
+        # The size is nowhere but in the videos themselves.
         frame = self.read_frames(0, 1)[0]
         self.shapes["pixels"] = (int(self.lengths.sum()), *frame.shape)
 
