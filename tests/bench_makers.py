@@ -1,9 +1,22 @@
-"""Benches that tests of `metro.integrations` share; other processes can open them."""
+"""Settings, rows and contexts that tests share; other processes can open them."""
 
 import os
+from contextlib import contextmanager
 from dataclasses import dataclass
 
+from metro.benchmark import load_benchmark
+from metro.data.corpus import open_corpus
 from metro.evaluation.context import EvalConfig, EvalContext
+from metro.evaluation.records import Setting
+from metro.models.loading import load_model
+from metro.storage.artefacts import load_graph
+
+FLAT = Setting("flat", 2, None, 20, 7)
+METRO = Setting("metro", 1, 8, 20, 7)
+
+
+def outcomes(rows):
+    return [(row["frames_to_success"], row["kinds"]) for row in rows]
 
 
 @dataclass
@@ -30,3 +43,13 @@ class FatalSource(EvalConfig):
         context = super().open()
         parts = context.benchmark, context.corpus, context.model, context.graph
         return FatalBench(*parts, victim=self.victim)
+
+
+@contextmanager
+def open_tworoom(folder):
+    """Open the recorded TwoRoom of ``tworoom_folder`` with its model and graph."""
+    benchmark, model = load_benchmark("tworoom"), load_model("lewm-small-tworoom")
+    graph = load_graph(folder / "tworoom.metro")
+    with open_corpus(folder / "tworoom.h5") as corpus:
+        with EvalContext(benchmark, corpus, model, graph) as opened:
+            yield opened

@@ -7,42 +7,21 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from metro import PricingCurve, build_graph, find_neighbours
-from metro.benchmark import evaluation_calls, load_benchmark
+from metro.benchmark import evaluation_calls
 from metro.compat import import_swm
-from metro.data.collect.record import record
-from metro.data.corpus import open_corpus
-from metro.data.encode import encode_corpus
 from metro.envs.resize import shrink
 from metro.evaluation.batch import (
     make_micro_planner,
     make_rollouts,
     one_torch_thread,
 )
-from metro.evaluation.context import EvalContext
 from metro.evaluation.queries import Query
 from metro.evaluation.records import Setting
 from metro.evaluation.rollout import run_rollouts
-from metro.models.loading import load_model
 from metro.planners.policy import FlatPolicy, MetroPolicy
 
 START, DISTANCE, BUDGET = 5, 20, 40
 QUERIES = [Query(episode, START, START + DISTANCE) for episode in (1, 4, 6)]
-
-
-@pytest.fixture(scope="module")
-def context(tmp_path_factory):
-    """Twelve recorded TwoRoom episodes and their graph."""
-    folder = tmp_path_factory.mktemp("equal")
-    benchmark, model = load_benchmark("tworoom"), load_model("lewm-small-tworoom")
-    path = folder / "tworoom.h5"
-    record(benchmark, path, episodes=12, seed=5, image_size=model.image_size)
-    with open_corpus(path) as corpus:
-        latents = encode_corpus(corpus, model, folder / "tworoom.latents").latents
-        pricing = PricingCurve.fit(latents, waypoint_budget=8)
-        graph = build_graph(latents, find_neighbours(latents), pricing)
-        with EvalContext(benchmark, corpus, model, graph) as opened:
-            yield opened
 
 
 def acted_by_evaluate(context, setting):
