@@ -2,30 +2,25 @@
 
 import json
 import re
-import threading
-from functools import partial
-from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 
 import numpy as np
 import pytest
 import torch
-from model_makers import TINY, make_model, scramble
+from model_makers import make_model, scramble
 
 from metro import assets
 from metro.compat import import_swm
 from metro.errors import ModelError
-from metro.models.action_stats import ActionStats
-from metro.models.configs import parse_config
-from metro.models.hub import cached_folder, fetch_folder
 from metro.models.key_names import to_released
 from metro.models.loading import load_model, read_weights
-from metro.models.presets import PAPER
 from metro.models.weights import save_model
 
 MODULES = {
     "lewm": "stable_worldmodel.wm.lewm.module",
     "pldm": "stable_worldmodel.wm.pldm.module",
 }
+
+
 CLASSES = {
     "lewm": "stable_worldmodel.wm.lewm.LeWM",
     "pldm": "stable_worldmodel.wm.pldm.pldm.PLDM",
@@ -239,90 +234,6 @@ def test_objects_in_weights_are_never_built(tmp_path):
         read_weights(path)
 
 
-def test_unknown_targets_are_never_imported():
-    """A configuration that names something else is refused with the known names."""
-    config = released_config()
-    config["_target_"] = "os.system"
-    message = (
-        "config.json asks for 'os.system' as the model; metro knows "
-        "stable_worldmodel.wm.lewm.LeWM, stable_worldmodel.wm.lewm.lewm.LeWM, "
-        "stable_worldmodel.wm.pldm.PLDM, stable_worldmodel.wm.pldm.pldm.PLDM, "
-        "jepa.JEPA. It never imports what a configuration names."
-    )
-    with pytest.raises(ModelError, match=f"^{re.escape(message)}$"):
-        parse_config(config, "config.json")
-
-
-def test_released_configurations_have_the_published_sizes():
-    """The released tree is the paper preset."""
-    assert parse_config(released_config(), "config.json") == ("lewm", PAPER)
-
-
-def test_other_widths_are_refused():
-    """A predictor of another inner width is told, not built wrongly."""
-    config = released_config()
-    config["predictor"]["hidden_dim"] = 384
-    message = "config.json has predictor.hidden_dim = 384; metro builds it with 192."
-    with pytest.raises(ModelError, match=f"^{re.escape(message)}$"):
-        parse_config(config, "config.json")
-
-
-def test_a_folder_without_configuration_is_told(tmp_path):
-    """A folder that holds no config.json says what belongs there."""
-    message = (
-        f"{tmp_path / 'config.json'} does not exist; a model's folder holds "
-        f"config.json and weights.pt."
-    )
-    with pytest.raises(ModelError, match=f"^{re.escape(message)}$"):
-        load_model(tmp_path)
-
-
-def test_our_files_come_back_bit_for_bit(tmp_path):
-    """A saved model has the same digest, scaling and notes when it is read."""
-    model = make_model(
-        action_stats=ActionStats([0.1, 0.2], [1.0, 2.0]), notes={"name": "tiny"}
-    )
-    save_model(model, tmp_path / "tiny.safetensors")
-    found = load_model(tmp_path / "tiny.safetensors")
-    assert found.digest == model.digest
-    assert found.network.sizes == TINY
-    assert (found.name, found.benchmark, found.rendering) == (
-        "tiny",
-        "tworoom",
-        "stock",
-    )
-    np.testing.assert_array_equal(found.action_stats.std, [1.0, 2.0])
-    frames = np.random.default_rng(0).integers(256, size=(3, 16, 16, 3), dtype=np.uint8)
-    np.testing.assert_array_equal(found.encode(frames), model.encode(frames))
-
-
-def test_a_truncated_safetensors_is_told(tmp_path):
-    """Half of our file is called damaged."""
-    path = tmp_path / "tiny.safetensors"
-    save_model(make_model(), path)
-    path.write_bytes(path.read_bytes()[:-100])
-    with pytest.raises(ModelError) as caught:
-        load_model(path)
-    assert str(caught.value).startswith(
-        f"{path} is damaged or not a safetensors file ("
-    )
-    assert str(caught.value).endswith("). Copy it again.")
-
-
-def test_safetensors_of_others_are_told(tmp_path):
-    """Tensors without our description are not a model of ours."""
-    from safetensors.torch import save_file
-
-    path = tmp_path / "other.safetensors"
-    save_file({"a": torch.zeros(1)}, path)
-    message = (
-        f"{path} holds tensors but no metro model; released weights are folders with "
-        f"config.json and weights.pt."
-    )
-    with pytest.raises(ModelError, match=f"^{re.escape(message)}$"):
-        load_model(path)
-
-
 def test_names_that_mean_nothing_are_told(monkeypatch, tmp_path):
     """A source that is nothing we know lists what it could have been."""
     monkeypatch.setenv("STABLEWM_HOME", str(tmp_path))
@@ -342,81 +253,3 @@ def test_shipped_models_are_found_by_name(monkeypatch, tmp_path):
     message = "No model 'x' comes with metro. There are: lewm-small-tworoom."
     with pytest.raises(ModelError, match=f"^{re.escape(message)}$"):
         assets.asset_path("x")
-
-
-def test_repositories_come_from_the_local_caches(monkeypatch, tmp_path):
-    """A repository is found in swm's cache, else in Hugging Face's; runs by name."""
-    monkeypatch.setenv("STABLEWM_HOME", str(tmp_path / "swm"))
-    monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path / "hub"))
-    assert cached_folder("me/model") is None
-    expected = tmp_path / "hub/models--me--model/snapshots/abc"
-    _fill_folder(expected)
-    assert cached_folder("me/model") == expected
-    expected = tmp_path / "swm/checkpoints/models--me--model"
-    _fill_folder(expected)
-    assert cached_folder("me/model") == expected
-    _fill_folder(tmp_path / "swm/checkpoints/run")
-    assert cached_folder("run") == tmp_path / "swm/checkpoints/run"
-
-
-@pytest.fixture
-def hub(monkeypatch, tmp_path):
-    """A server that stands for Hugging Face; returns the folder that it serves."""
-
-    class Quiet(SimpleHTTPRequestHandler):
-        def log_message(self, *_):
-            pass
-
-    served = tmp_path / "served"
-    served.mkdir()
-    server = ThreadingHTTPServer(("127.0.0.1", 0), partial(Quiet, directory=served))
-    threading.Thread(target=server.serve_forever, daemon=True).start()
-    monkeypatch.setenv("HF_ENDPOINT", f"http://127.0.0.1:{server.server_port}")
-    monkeypatch.setenv("STABLEWM_HOME", str(tmp_path / "swm"))
-    monkeypatch.delenv("HF_HUB_OFFLINE", raising=False)
-    yield served
-    server.shutdown()
-    server.server_close()
-
-
-def test_repositories_are_downloaded_whole(hub, tmp_path):
-    """What is not on the machine is fetched to swm's cache, and only then there."""
-    _fill_folder(hub / "me/model/resolve/main")
-    folder = fetch_folder("me/model")
-    assert folder == tmp_path / "swm/checkpoints/models--me--model"
-    assert sorted(file.name for file in folder.iterdir()) == [
-        "config.json",
-        "weights.pt",
-    ]
-    assert cached_folder("me/model") == folder
-
-
-def test_a_download_of_another_digest_is_refused(hub, tmp_path):
-    """Weights that are not the released ones are not kept."""
-    _fill_folder(hub / "quentinll/lewm-pusht/resolve/main")
-    message = (
-        "What was downloaded is not the released weights.pt of quentinll/lewm-pusht: "
-        "its sha256 starts with 01ba4719c80b, expected 48938400ae34. Try again."
-    )
-    with pytest.raises(ModelError, match=f"^{re.escape(message)}$"):
-        fetch_folder("quentinll/lewm-pusht")
-    assert list((tmp_path / "swm/checkpoints").iterdir()) == []
-
-
-def test_without_network_the_user_is_told_where_to_put_files(monkeypatch, tmp_path):
-    """Offline, the message names the folder that would be looked into."""
-    monkeypatch.setenv("STABLEWM_HOME", str(tmp_path))
-    monkeypatch.setenv("HF_HUB_OFFLINE", "1")
-    target = tmp_path / "checkpoints/models--me--model"
-    message = (
-        f"me/model is not on this machine and could not be downloaded (HF_HUB_OFFLINE "
-        f"is set). Put its config.json and weights.pt into {target}."
-    )
-    with pytest.raises(ModelError, match=f"^{re.escape(message)}$"):
-        load_model("me/model")
-
-
-def _fill_folder(folder):
-    folder.mkdir(parents=True)
-    for name in ("config.json", "weights.pt"):
-        (folder / name).write_bytes(b"\n")

@@ -20,7 +20,7 @@ from metro.errors import LatentsError, ModelError
 from metro.evaluation.rollout import Rollout, run_rollouts
 from metro.models.loading import load_model
 from metro.models.macro.data import make_trajectories, require_latents_of
-from metro.models.macro.offline_cost import MacroCost, measure_offline
+from metro.models.macro.offline_cost import measure_offline
 from metro.models.macro.weights import load_macro
 from metro.planners.cem import CEMSettings
 from metro.planners.hierarchical.budgets import (
@@ -72,6 +72,34 @@ def make_settings(method, **changes):
     return replace(settings, **changes)
 
 
+def attempts_of(hierarchy, corpus, model, queries):
+    """Return attempts at episodes' first 25 frames."""
+    made = []
+    for episode, seed in queries:
+        frames, first = corpus.frames(episode), int(corpus.offsets[episode])
+        world = open_env(
+            load_benchmark("tworoom"),
+            image_size=model.image_size,
+            rendering=model.rendering,
+        )
+        world.reset(0)
+        world.set_state(corpus.row(first))
+        world.set_goal(corpus.row(first + 25))
+        goal = model.encode(frames[25][None])[0]
+        guide = hierarchy.make_selector(goal, seed=seed, episode=episode)
+        made.append(Rollout(world, frames[0], guide, world.is_solved()))
+    return made
+
+
+def walk(hierarchy, corpus, model, queries):
+    attempts = attempts_of(hierarchy, corpus, model, queries)
+    actor = hierarchy.make_micro_planner([seed for _, seed in queries])
+    run_rollouts(attempts, actor, step_budget=20, record=True)
+    for attempt in attempts:
+        attempt.env.close()
+    return attempts
+
+
 def test_the_verb_writes_model_card_and_figures(folder):
     """Errors beside copying, and the cost as steps, minutes and a ratio."""
     told = json.loads((folder / "told.json").read_text())
@@ -106,19 +134,6 @@ def test_pldm_has_macro_models_too(folder, parts):
         prepare_hierarchy(make_settings(BANKED), other, macro, corpus)
 
 
-def test_costs_are_told_with_and_without_metro():
-    """What was not measured is said to be so."""
-    assert str(MacroCost(10, 120.0, 90.0, None)) == (
-        "10 steps, 2.0 minutes (1.5 of processor time); metro's offline cost was not "
-        "measured"
-    )
-    assert str(MacroCost(10, 120.0, 90.0, 60.0)) == (
-        "10 steps, 2.0 minutes (1.5 of processor time); metro's encoding, table and "
-        "graph take 1.00 of it, ratio 1.5"
-    )
-    assert MacroCost(10, 120.0, 90.0, None).to_json()["ratio"] is None
-
-
 def test_the_offline_cost_is_measured(folder, parts):
     """Encoding, table and graph all take some time."""
     corpus, model, _ = parts
@@ -148,34 +163,6 @@ def test_unknown_action_statistics_come_from_the_corpus(folder, parts):
     np.testing.assert_allclose(made.actions[recorded].mean(axis=0), 0, atol=1e-4)
     np.testing.assert_allclose(made.actions[recorded].std(axis=0), 1, atol=1e-4)
     assert (made.actions[~recorded] == 0).all()
-
-
-def attempts_of(hierarchy, corpus, model, queries):
-    """Return attempts at episodes' first 25 frames."""
-    made = []
-    for episode, seed in queries:
-        frames, first = corpus.frames(episode), int(corpus.offsets[episode])
-        world = open_env(
-            load_benchmark("tworoom"),
-            image_size=model.image_size,
-            rendering=model.rendering,
-        )
-        world.reset(0)
-        world.set_state(corpus.row(first))
-        world.set_goal(corpus.row(first + 25))
-        goal = model.encode(frames[25][None])[0]
-        guide = hierarchy.make_selector(goal, seed=seed, episode=episode)
-        made.append(Rollout(world, frames[0], guide, world.is_solved()))
-    return made
-
-
-def walk(hierarchy, corpus, model, queries):
-    attempts = attempts_of(hierarchy, corpus, model, queries)
-    actor = hierarchy.make_micro_planner([seed for _, seed in queries])
-    run_rollouts(attempts, actor, step_budget=20, record=True)
-    for attempt in attempts:
-        attempt.env.close()
-    return attempts
 
 
 @pytest.mark.parametrize("method", [FREE, BANKED, STAGED])
