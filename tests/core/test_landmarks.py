@@ -9,16 +9,13 @@ from corpora import random_case
 from graph_makers import (
     assert_same,
     frontier_of,
-    in_numpy,
     numpy_kernels,
-    synthetic_graph,
 )
 
 import metro
 from metro.core.entry import entry_at, find_entries
 from metro.core.landmarks import LARGEST, choose_landmarks
 from metro.core.search import find_routes, routes_to_frame
-from metro.core.shortest_paths import Frontier, no_bounds, search_backwards
 from metro.errors import GraphError
 from numpy_search import edges_into
 
@@ -146,39 +143,6 @@ def test_what_is_settled_is_not_searched_again(engine, rooms_graph, landmarks):
             assert found.until_certain(entry_at(int(settled))) is found
 
 
-@pytest.mark.parametrize("budget", [1, 8, 80])
-def test_compiled_equals_numpy_with_bounds(budget):
-    """Buckets of many blocks, filled again and again; rings shorter than bounds."""
-    graph = synthetic_graph(20_000, budget=budget, seed=budget)
-    guides, z = choose_landmarks(graph), graph.latents.z
-    question = {"held_out": 3, "start": z[9_999], "landmarks": guides}
-    found = find_routes(graph, z[7], **question)
-    after = found.until_certain(entry_at(4_321))
-    again = in_numpy(find_routes, graph, z[7], **question)
-    assert_same(found, again)
-    assert_same(after, in_numpy(again.until_certain, entry_at(4_321)))
-
-
-def test_a_search_grows_its_room():
-    """A frame that thousands lead to does not overflow the pool."""
-    episodes = [np.zeros((2, 2)) + 10 * n for n in range(3_000)]
-    latents = metro.Latents.from_episodes(episodes)
-    hub, spokes = 0, np.arange(2, 6_000)
-    offsets = np.concatenate([[0, len(spokes)], np.full(5_999, 0)])
-    offsets[2:] = len(spokes) + np.maximum(np.arange(2, 6_001) - 2, 0)
-    frames = np.concatenate([spokes, np.full(len(spokes), hub)]).astype(np.int32)
-    table = metro.core.neighbours.NeighbourTable(
-        np.zeros((6_000, 4), np.int32), np.ones((6_000, 4)), latents.digest
-    )
-    pricing = metro.PricingCurve(np.arange(1.0, 9))
-    costs = np.linspace(1, 8, len(spokes))
-    graph = metro.core.graph.FrameGraph(
-        latents, table, pricing, offsets, frames, np.concatenate([costs, costs])
-    )
-    found = search_backwards(graph, Frontier.of_frame(hub))
-    np.testing.assert_array_equal(found.cost_to_go[2:], costs)
-
-
 def test_what_cannot_be_reached_is_searched_to_the_end(rooms_graph, landmarks):
     """Then no frame has a route, and the search is complete."""
     far = np.full(24, 1e4)
@@ -187,11 +151,6 @@ def test_what_cannot_be_reached_is_searched_to_the_end(rooms_graph, landmarks):
     )
     assert found.is_complete
     assert np.isinf(found.cost_to_go).all()
-
-
-def test_no_landmarks_no_bounds():
-    """Frames are then settled by J alone."""
-    assert no_bounds().of(np.arange(5)).tolist() == [0, 0, 0, 0, 0]
 
 
 def test_bad_landmarks(rooms_graph, landmarks):

@@ -10,7 +10,7 @@ from graph_makers import assert_same, in_numpy, synthetic_graph
 
 import metro
 from metro.core.search import find_routes, routes_to_frame
-from metro.core.shortest_paths import NO_ROUTE
+from metro.core.shortest_paths import NO_ROUTE, Frontier, search_backwards
 from metro.errors import GraphError
 from metro.kernels.search import buckets
 
@@ -127,3 +127,23 @@ def test_bridges_of_another_size_are_refused():
     graph = replace(graph, bridge_cost=graph.bridge_cost[:-1])
     with pytest.raises(GraphError, match="damaged: [0-9]+ bridges have [0-9]+ costs"):
         find_routes(graph, graph.latents.z[0])
+
+
+def test_a_search_grows_its_room():
+    """A frame that thousands lead to does not overflow the pool."""
+    episodes = [np.zeros((2, 2)) + 10 * n for n in range(3_000)]
+    latents = metro.Latents.from_episodes(episodes)
+    hub, spokes = 0, np.arange(2, 6_000)
+    offsets = np.concatenate([[0, len(spokes)], np.full(5_999, 0)])
+    offsets[2:] = len(spokes) + np.maximum(np.arange(2, 6_001) - 2, 0)
+    frames = np.concatenate([spokes, np.full(len(spokes), hub)]).astype(np.int32)
+    table = metro.core.neighbours.NeighbourTable(
+        np.zeros((6_000, 4), np.int32), np.ones((6_000, 4)), latents.digest
+    )
+    pricing = metro.PricingCurve(np.arange(1.0, 9))
+    costs = np.linspace(1, 8, len(spokes))
+    graph = metro.core.graph.FrameGraph(
+        latents, table, pricing, offsets, frames, np.concatenate([costs, costs])
+    )
+    found = search_backwards(graph, Frontier.of_frame(hub))
+    np.testing.assert_array_equal(found.cost_to_go[2:], costs)
