@@ -56,7 +56,7 @@ def test_a_check_that_crashes_is_a_finding(monkeypatch):
     monkeypatch.setattr(doctor.sys, "executable", "/bin/false")
     finding = examine(["python"])[0]
     assert not finding.ok
-    assert finding.detail == "it died with exit code 1"
+    assert finding.detail == "it ended with exit code 1"
 
 
 def test_little_room_is_told(monkeypatch):
@@ -87,9 +87,9 @@ def test_arithmetic_is_told_with_what_to_export(monkeypatch):
     assert doctor._look_at_arithmetic().startswith("this processor's own; latents")
 
 
-def test_worlds_are_looked_at_in_full():
+def test_environments_are_checked_in_full():
     """Reset, step, draw and restore, here of TwoRoom."""
-    assert doctor._look_at_world("tworoom").endswith("and restores a state")
+    assert doctor._look_at_env("tworoom").endswith("and restores a state")
 
 
 def test_torch_and_models_are_looked_at():

@@ -47,16 +47,19 @@ def progress_bar(title: str) -> Iterator[Report]:
 
 
 @contextmanager
-def success_bar(title: str) -> Iterator[Callable[[int, int, int], None]]:
+def success_bar(title: str) -> Iterator[Callable[..., None]]:
     """Yield a function that draws (done, total, solved): a bar with the running rate.
 
+    Work that solves nothing, such as encoding, leaves ``solved`` out.
     Nothing is drawn where stderr is not a terminal.
     """
     with _bar(TextColumn("{task.fields[rate]}")) as bar:
         task = bar.add_task(title, total=None, rate="")
 
-        def report(done: int, total: int, solved: int) -> None:
-            rate = f"{solved} of {done} solved, {solved / done:.0%}" if done else ""
+        def report(done: int, total: int, solved: int | None = None) -> None:
+            rate = ""
+            if done and solved is not None:
+                rate = f"{solved} of {done} solved, {solved / done:.0%}"
             bar.update(task, completed=done, total=total, rate=rate)
 
         yield report
