@@ -29,7 +29,7 @@ from metro.planners.cem import CEM, CEMSettings, make_stream
 from metro.planners.policy import MetroPolicy
 from metro.testing import check_world_model
 
-PAGE = Path(__file__).parents[2] / "docs" / "bring-your-own.md"
+PAGE = Path(__file__).parents[2] / "docs" / "tutorials" / "your-model.md"
 
 
 class Drifting:
@@ -67,7 +67,7 @@ class DriftingModule(nn.Module):
 
 
 class Module(nn.Module):
-    """What the documented class wraps: an encoder and dynamics of 96-pixel frames."""
+    """What `MyModel` wraps: an encoder and dynamics of 96-pixel frames."""
 
     def __init__(self):
         super().__init__()
@@ -85,13 +85,43 @@ class Module(nn.Module):
         return z + 0.1 * self.step(torch.cat([z, action], dim=1))
 
 
+class MyModel:
+    """The class that docs/bring-your-own.md of version 0.1 showed, verbatim."""
+
+    latent_size, action_size, action_block = 128, 2, 5
+    image_size, rendering, digest = 96, "stock", "my-model-v1"
+
+    def __init__(self, module):
+        self.module = module.eval().requires_grad_(False)
+
+    @torch.no_grad()
+    def encode(self, frames):
+        """Return latents ``[N, 128]``."""
+        images = torch.from_numpy(frames).permute(0, 3, 1, 2) / 255
+        return self.module.encoder(images).numpy()
+
+    @torch.no_grad()
+    def rollout(self, z, actions):
+        """Return the latents after every block."""
+        z, steps = torch.as_tensor(z), []
+        for action in torch.as_tensor(actions).unbind(1):
+            z = self.module.dynamics(z, action)
+            steps.append(z)
+        return torch.stack(steps, 1).numpy()
+
+
+def torch_wrapper():
+    """Return a NumPy class around a torch module."""
+    return MyModel(Module())
+
+
 def documented_model():
-    """Return an object of the class that docs/bring-your-own.md shows, verbatim."""
+    """Return an object of the class that the tutorial shows, verbatim."""
     blocks = re.findall(r"```python\n(.*?)```", PAGE.read_text(), re.S)
-    code = next(block for block in blocks if "class MyModel" in block)
-    names = {"torch": torch, "np": np}
+    code = next(block for block in blocks if "class DotModel" in block)
+    names = {}
     exec(code, names)
-    return names["MyModel"](Module())
+    return names["DotModel"](ActionStats([0.0, 0.0], [1.0, 1.0]))
 
 
 def make_graph(model, num_frames=60):
@@ -105,7 +135,9 @@ def make_graph(model, num_frames=60):
     return frames, build_graph(latents, find_neighbours(latents), pricing)
 
 
-@pytest.mark.parametrize("make", [Drifting, DriftingModule, documented_model])
+@pytest.mark.parametrize(
+    "make", [Drifting, DriftingModule, torch_wrapper, documented_model]
+)
 def test_whatever_keeps_the_contract_plans(make):
     """A model with the two methods and two numbers plans, also the one of the docs."""
     check_world_model(make())
@@ -193,7 +225,7 @@ def test_a_factory_makes_a_model(tmp_path, monkeypatch):
         (
             lambda: as_world_model(SimpleNamespace(encode=None)),
             "SimpleNamespace is not a world model: it has no rollout, action_size, "
-            "action_block. See docs/bring-your-own.md.",
+            "action_block. See docs/tutorials/your-model.md.",
         ),
         (
             lambda: load_model("no_such_package.models:load"),

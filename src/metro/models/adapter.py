@@ -105,7 +105,7 @@ def as_world_model(model: Any) -> FrozenModel | PlannableModel:
     if missing:
         raise ModelError(
             f"{type(model).__name__} is not a world model: it has no "
-            f"{', '.join(missing)}. See docs/bring-your-own.md."
+            f"{', '.join(missing)}. See docs/tutorials/your-model.md."
         )
     return PlannableModel(model)
 
