@@ -86,7 +86,7 @@ def run_demo(
             progress=progress_bar,
         )
         print_inspection(inspect_graph(graph), str(path))
-        asked = prepare_queries(
+        query_set = prepare_queries(
             load_benchmark(benchmark),
             corpus,
             query_file,
@@ -97,8 +97,8 @@ def run_demo(
         )
         with EvalContext(load_benchmark(benchmark), corpus, model, graph) as context:
             settings = _settings(plan)
-            results = _compare(context, settings, asked, folder)
-            query = _instructive_query(asked, results)
+            results = _compare(context, settings, query_set, folder)
+            query = _instructive_query(query_set, results)
             ends = _show(context, settings, query, folder)
     _suggest(path, str(corpus.name), query_file, ends)
 

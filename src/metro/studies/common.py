@@ -37,6 +37,7 @@ def measure_missing(
     for described, measure in wanted:
         if key(described) not in done:
             done[key(described)] = measure()
+            # Appended at once, so that an interruption loses one measurement at most.
             append_records([done[key(described)]], path)
         yield done[key(described)]
 
@@ -49,6 +50,7 @@ def parse_rows(
     Raises:
         BenchmarkError: For the first row that ``parse`` cannot read.
     """
+    # Sorted texts: the order of rows in a file must not change a page.
     texts = sorted({json.dumps(row, sort_keys=True) for row in rows})
     if not texts:
         raise BenchmarkError(f"There are no rows of the study {study}.")

@@ -77,6 +77,7 @@ def subset_graph(whole: FrameGraph, episodes: NDArray[np.int64]) -> FrameGraph:
     Pricing curve, neighbours and bridges are made from those episodes only. For all
     episodes the whole graph itself is returned. Decision: D26.
     """
+    # The same object, so that rows at 100 % have the evaluation's graph digest.
     if len(episodes) == whole.latents.num_episodes:
         return whole
     latents = whole.latents.subset([int(episode) for episode in episodes])

@@ -155,6 +155,7 @@ class SearchContext:
         own = self.own_frame(target)
         if own is not None:
             squared[self.latents.rows_of(int(self.latents.episode_of(own)))] = np.inf
+        # Stable: equal gaps keep the corpus' order on every machine.
         order = np.argsort(squared, kind="stable")
         order = order[np.isfinite(squared[order])]
         if len(order) < count:

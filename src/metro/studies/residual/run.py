@@ -140,6 +140,7 @@ def run_key(row: Mapping[str, Any]) -> str:
 
 def typical_gaps(latents: Latents) -> dict[str, float]:
     """Return the median gap of consecutive frames, and of frames of two episodes."""
+    # A fixed seed: rows of one corpus must agree on its typical gaps.
     rng = np.random.default_rng(0)
     u, v = rng.integers(latents.num_frames, size=(2, _SAMPLES))
     apart = latents.episode_of(u) != latents.episode_of(v)

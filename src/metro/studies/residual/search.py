@@ -208,6 +208,7 @@ class _Restart:
         states, possible = self._space.admit(self._mean + steps)
         states = states[possible]
         self._renders += len(states)
+        # Nothing that can exist was drawn: look nearer to the mean.
         if len(states) == 0:
             self._covariance *= _SHRINK**2
             return
@@ -232,6 +233,7 @@ class _Restart:
         steps = self._space.between(self._mean, elites)
         shift = steps.mean(axis=0)
         apart = (steps - shift).T @ (steps - shift) / len(steps)
+        # Without the way just gone, the spread would shrink before the target is near.
         self._covariance = apart + _MOMENTUM * np.outer(shift, shift)
         moved, possible = self._space.admit((self._mean + shift)[None])
         self._mean = moved[0] if possible[0] else self._state
