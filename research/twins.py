@@ -21,7 +21,7 @@ from metro.evaluation.batch import plan_queries
 from metro.evaluation.context import EvalConfig, EvalContext
 from metro.evaluation.queries import QuerySet, load_queries
 from metro.evaluation.records import Setting
-from metro.studies.corpus_size.run import subset_graph
+from metro.studies.corpus_size.run_corpus_size import subset_graph
 from metro.version import commit
 
 TARGET = Path(__file__).parent / "twins.json"

@@ -7,10 +7,10 @@ import torch
 from model_makers import TINY, make_model, scramble
 
 from metro.models.action_stats import ActionStats
+from metro.models.macro.macro_config import MacroTrainConfig
+from metro.models.macro.macro_networks import MacroNetwork
 from metro.models.macro.model import MacroModel
-from metro.models.macro.networks import MacroNetwork
 from metro.models.macro.sizes import MacroSizes, macro_sizes_for
-from metro.models.macro.train_config import MacroTrainConfig
 from metro.models.macro.windows import Trajectories
 
 SIZES = replace(

@@ -11,7 +11,7 @@ from metro.analysis.config_results import ConfigResult
 from metro.analysis.episode_results import load_records
 from metro.analysis.grouping import group_rows
 from metro.report.document import Table
-from metro.studies.residual.section import ResidualResult, summarise_residuals
+from metro.studies.residual.show_residual import ResidualResult, summarise_residuals
 
 RESEARCH = ROOT / "research"
 BENCHMARKS = ("tworoom", "reacher", "cube", "pusht")

@@ -9,7 +9,7 @@ from metro.report.build import write_report
 from metro.report.document import Picture, Table, Text
 from metro.report.inputs import ReportInputs, gather
 from metro.report.study import Section, Study
-from metro.studies.registry import STUDIES
+from metro.studies.all_studies import STUDIES
 
 RESULTS = Path(__file__).parents[2] / "results"
 LOOKS = [(1280, False), (1280, True), (390, False), (390, True)]

@@ -148,7 +148,7 @@ def _look_at_disk() -> str:
 def _look_at_models() -> str:
     from metro.assets import asset_names, macro_asset_names
     from metro.models.loading import load_model
-    from metro.models.macro.weights import load_macro
+    from metro.models.macro.macro_weights import load_macro
 
     for name in asset_names():
         load_model(name)

@@ -161,8 +161,8 @@ def train_macro(
     from metro.data.corpus import open_corpus
     from metro.models.devices import choose_device
     from metro.models.loading import load_frozen
-    from metro.models.macro.offline_cost import measure_offline
-    from metro.models.macro.train import MacroSource
+    from metro.models.macro.macro_train import MacroSource
+    from metro.models.macro.training_cost import measure_offline
     from metro.storage.readers import read_latents
 
     frozen = load_frozen(model, trust_pickle=trust_pickle).to(choose_device(device))
@@ -188,8 +188,8 @@ def _train_macro(
 ) -> Any:
     """Return a finished training; shows a bar."""
     from metro.cli.terminal import progress_bar
-    from metro.models.macro.train import train_macro_on_corpus
-    from metro.models.macro.train_config import macro_config_for
+    from metro.models.macro.macro_config import macro_config_for
+    from metro.models.macro.macro_train import train_macro_on_corpus
 
     given = {name: value for name, value in options.items() if value is not None}
     with progress_bar("Training the macro model") as progress:

@@ -36,7 +36,7 @@ def report(
     from metro.report.build import write_report
     from metro.report.inputs import gather
     from metro.report.overview import headline_rows
-    from metro.studies.registry import STUDIES
+    from metro.studies.all_studies import STUDIES
 
     found = gather(rows or [Path("results")])
     written = write_report(found, output, STUDIES)

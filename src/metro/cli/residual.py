@@ -69,7 +69,7 @@ def residual(
     require_worlds("residual")
     from metro.cli.terminal import progress_bar
     from metro.evaluation.context import EvalConfig
-    from metro.studies.residual.run import ResidualConfig, run
+    from metro.studies.residual.run_residual import ResidualConfig, run
     from metro.studies.residual.targets import TargetConfig
 
     source = EvalConfig(benchmark, corpus, model, graph, macro, trust_pickle, device)
@@ -93,7 +93,7 @@ def residual(
 def _show(rows: Sequence[Any], output: Path, as_json: bool) -> None:
     from metro.cli.terminal import print_table
     from metro.errors import WorldError
-    from metro.studies.residual.section import COLUMNS, summarise_residuals
+    from metro.studies.residual.show_residual import COLUMNS, summarise_residuals
 
     results = summarise_residuals(rows)
     if not results:

@@ -22,7 +22,7 @@ class Studies(TyperGroup):
         found = super().get_command(ctx, cmd_name)
         if found is None:
             from metro.errors import BenchmarkError
-            from metro.studies.registry import find_study
+            from metro.studies.all_studies import find_study
 
             known = find_study(cmd_name)
             raise BenchmarkError(
@@ -50,7 +50,7 @@ def studies(
     from metro.cli.terminal import print_table
     from metro.errors import BenchmarkError
     from metro.report.study import count_rows
-    from metro.studies.registry import STUDIES
+    from metro.studies.all_studies import STUDIES
 
     if results != RESULTS and not results.is_dir():
         raise BenchmarkError(f"There is no folder {results}. Give one with rows.")
@@ -117,7 +117,7 @@ def _show_evaluation(name: str, files: Sequence[Path], as_json: bool) -> None:
 def show_study(name: str, rows: Sequence[Any], as_json: bool) -> None:
     """Print a study's tables, without its plots."""
     from metro.report.document import Picture, Table, to_markdown
-    from metro.studies.registry import find_study
+    from metro.studies.all_studies import find_study
 
     blocks = find_study(name).render(rows).blocks
     if as_json:

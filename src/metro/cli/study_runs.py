@@ -55,7 +55,7 @@ def corpus_size(
     require_worlds("study corpus-size")
     from metro.cli.terminal import success_bar
     from metro.evaluation.context import EvalConfig
-    from metro.studies.corpus_size.run import SHARES, CorpusSizeConfig, run
+    from metro.studies.corpus_size.run_corpus_size import SHARES, CorpusSizeConfig, run
     from metro.studies.planning import PlanningConfig
 
     plan = PlanningConfig(
@@ -114,8 +114,8 @@ def micro_planner(
     require_worlds("study micro-planner")
     from metro.cli.terminal import success_bar
     from metro.evaluation.context import EvalConfig
-    from metro.studies.micro_planner.run import MicroPlannerConfig, run
-    from metro.studies.micro_planner.section import METHODS
+    from metro.studies.micro_planner.run_micro_planner import MicroPlannerConfig, run
+    from metro.studies.micro_planner.show_micro_planner import METHODS
     from metro.studies.planning import PlanningConfig
 
     plan = PlanningConfig(

@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from metro.core.gap_saturation import Saturation, measure_saturation
 from metro.core.graph import FrameGraph
-from metro.core.saturation import Saturation, measure_saturation
 
 _SOURCES = 256
 """Frames that the share of joined pairs is estimated from, in a larger graph."""

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metro.benchmark import Benchmark
-from metro.data.formats.layout import PIXELS
+from metro.data.formats.hdf5_layout import PIXELS
 from metro.data.formats.sources import Source, open_source
 from metro.errors import CorpusError
 from metro.types import ProgressBar, StateColumns

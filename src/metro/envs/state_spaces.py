@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metro.benchmark import Benchmark, benchmark_names
-from metro.envs.registry import open_env
+from metro.envs.opening import open_env
 from metro.envs.state_space import States, StateSpace
 from metro.errors import BenchmarkError
 from metro.types import CorpusLike, Image

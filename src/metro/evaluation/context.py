@@ -28,8 +28,8 @@ from metro.models.allocator import keep_freed_memory
 from metro.models.devices import choose_device
 from metro.models.frozen import FrozenModel
 from metro.models.loading import load_model
+from metro.models.macro.macro_weights import load_macro
 from metro.models.macro.model import MacroModel
-from metro.models.macro.weights import load_macro
 from metro.planners.methods.method import Plan
 from metro.planners.methods.registry import find_method
 from metro.storage.artefacts import load_graph

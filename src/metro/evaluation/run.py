@@ -9,7 +9,6 @@ from metro.data.corpus import Corpus
 from metro.errors import BenchmarkError
 from metro.evaluation.context import EvalConfig, EvalContext
 from metro.evaluation.metadata import row_metadata
-from metro.evaluation.pool import WorkItem, plan_item, plan_items
 from metro.evaluation.queries import Query, QuerySet
 from metro.evaluation.records import (
     Record,
@@ -20,6 +19,7 @@ from metro.evaluation.records import (
     run_key,
     to_json,
 )
+from metro.evaluation.task_pool import WorkItem, plan_item, plan_items
 
 SuccessProgress = Callable[[int, int, int], None]
 """Called with rows (done, total) and how many of them are successes."""

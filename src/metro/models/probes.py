@@ -6,8 +6,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from metro.core.gap_saturation import measure_saturation
 from metro.core.latents import Latents
-from metro.core.saturation import measure_saturation
 from metro.models.action_stats import require_stats
 from metro.models.frozen import FrozenModel, check_health
 from metro.models.presets import ACTION_BLOCK

@@ -112,8 +112,8 @@ def run_key(row: Record) -> tuple[Any, ...]:
 def _describe(subject: _Subject, config: OfflineCostConfig) -> dict[str, Any]:
     """Return the row without what is measured."""
     from metro.data.collect.spec import library_versions
-    from metro.models.macro.data import require_latents_of
-    from metro.models.macro.offline_cost import SAMPLED
+    from metro.models.macro.macro_data import require_latents_of
+    from metro.models.macro.training_cost import SAMPLED
 
     corpus, model, latents = subject.corpus, subject.model, subject.latents
     require_latents_of(latents, corpus, model)
@@ -147,7 +147,7 @@ def training_cost(source: str, model: "FrozenModel") -> dict[str, Any]:
         ModelError: If the macro model is of another encoder, or nothing is recorded.
     """
     from metro.assets import asset_path, macro_asset_names
-    from metro.models.macro.weights import load_macro
+    from metro.models.macro.macro_weights import load_macro
 
     macro = load_macro(source)
     macro.require_encoder(model)
@@ -168,7 +168,7 @@ def _measure(subject: _Subject, row: dict[str, Any]) -> dict[str, Any]:
     """Return the row with its seconds, and the machine's load before and after."""
     import torch
 
-    from metro.models.macro.offline_cost import measure_offline
+    from metro.models.macro.training_cost import measure_offline
 
     setting, latents = row["setting"], subject.latents
     before, threads = os.getloadavg()[0], torch.get_num_threads()

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
+from metro.core.gap_saturation import Saturation, measure_saturation
 from metro.core.latents import Latents
-from metro.core.saturation import Saturation, measure_saturation
 from metro.errors import BenchmarkError, LatentsError, short
 from metro.evaluation.records import Record
 from metro.report.document import Picture, Table, Text

@@ -7,7 +7,7 @@ from metro.evaluation.context import EvalConfig
 from metro.evaluation.queries import Query, QuerySet
 from metro.evaluation.records import Setting
 from metro.studies.residual.measure import SearchConfig
-from metro.studies.residual.search import BUDGETS, Budget
+from metro.studies.residual.state_search import BUDGETS, Budget
 from metro.studies.residual.sub_goals import collect_sub_goals
 from study_makers import MODEL
 

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from metro.data.collect.deferred_errors import DeferredErrorFile
 from metro.data.collect.episode import GZIP_LEVEL, Episode
-from metro.data.formats.layout import LENGTHS, OFFSETS, PIXELS, SETTINGS
+from metro.data.formats.hdf5_layout import LENGTHS, OFFSETS, PIXELS, SETTINGS
 
 _ROWS = 4096
 """Rows of a chunk in columns other than pixels."""

@@ -18,7 +18,7 @@ from metro.data.collect.workers import (
     record_here,
     record_in_processes,
 )
-from metro.data.formats.layout import SETTINGS
+from metro.data.formats.hdf5_layout import SETTINGS
 from metro.envs.cpu_determinism import is_common
 from metro.envs.rendering import Renderer, find_renderer
 from metro.errors import BenchmarkError, StorageError

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from metro.data.formats.layout import AGAIN, LENGTHS, OFFSETS, PIXELS, SETTINGS
+from metro.data.formats.hdf5_layout import AGAIN, LENGTHS, OFFSETS, PIXELS, SETTINGS
 from metro.errors import CorpusError, MissingExtra
 
 

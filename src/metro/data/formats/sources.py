@@ -7,8 +7,8 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from metro.data.formats.arrays import ArraySource
 from metro.data.formats.hdf5 import Hdf5Source
+from metro.data.formats.npz import ArraySource
 from metro.data.formats.swm import SwmSource
 from metro.data.formats.video import VideoSource, is_video_folder
 from metro.errors import CorpusError

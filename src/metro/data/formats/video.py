@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from metro.data.formats.layout import LENGTHS, OFFSETS
+from metro.data.formats.hdf5_layout import LENGTHS, OFFSETS
 from metro.errors import CorpusError
 
 

@@ -8,7 +8,7 @@ from torch import Tensor
 
 from metro.errors import ModelError, short
 from metro.models.frozen import FrozenModel, digest_of
-from metro.models.macro.networks import MacroNetwork
+from metro.models.macro.macro_networks import MacroNetwork
 from metro.models.macro.sizes import NUM_WAYPOINTS
 
 _CHUNK = 8192

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from metro.errors import BenchmarkError
 from metro.models.macro.sizes import NUM_WAYPOINTS
 from metro.planners.cem import CEMSettings
-from metro.planners.hierarchical.variants import STAGES, Variant
+from metro.planners.hierarchical.macro_variants import STAGES, Variant
 
 BANK_SIZE = 65_536
 RESIDUAL = 0.2

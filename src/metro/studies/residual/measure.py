@@ -23,7 +23,7 @@ from metro.models.devices import choose_device
 from metro.models.loading import load_frozen
 from metro.storage.artefacts import load
 from metro.storage.made_from import Provenance
-from metro.studies.residual.search import Budget, Starts, search_states
+from metro.studies.residual.state_search import Budget, Starts, search_states
 from metro.studies.residual.targets import digest_of
 from metro.types import Vector
 

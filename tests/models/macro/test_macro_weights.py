@@ -11,13 +11,13 @@ from model_makers import scramble
 
 from metro.errors import ModelError
 from metro.models.key_names import to_released
-from metro.models.macro.networks import MacroNetwork
-from metro.models.macro.sizes import PUBLISHED
-from metro.models.macro.weights import (
+from metro.models.macro.macro_networks import MacroNetwork
+from metro.models.macro.macro_weights import (
     load_macro,
     load_released_macro,
     save_macro,
 )
+from metro.models.macro.sizes import PUBLISHED
 from metro.models.networks import WorldModelNetwork
 from metro.models.presets import PAPER
 

@@ -8,7 +8,7 @@ from zipfile import BadZipFile
 import numpy as np
 from numpy.typing import NDArray
 
-from metro.data.formats.layout import AGAIN, LENGTHS, OFFSETS
+from metro.data.formats.hdf5_layout import AGAIN, LENGTHS, OFFSETS
 from metro.errors import CorpusError
 
 

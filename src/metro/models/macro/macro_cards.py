@@ -4,9 +4,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from metro.models.cards import join_card
+from metro.models.macro.macro_config import SMALL_RATE
 from metro.models.macro.model import MacroModel
-from metro.models.macro.offline_cost import MacroCost
-from metro.models.macro.train_config import SMALL_RATE
+from metro.models.macro.training_cost import MacroCost
 from metro.models.macro.windows import WINDOW_FRAMES
 from metro.models.weights import count_parameters
 
@@ -22,7 +22,7 @@ def macro_card(
 
     Args:
         model: The model; its notes hold settings and latents.
-        metrics: What `metro.models.macro.train.train_macro_on_corpus` measured.
+        metrics: What `metro.models.macro.macro_train.train_macro_on_corpus` measured.
         cost: What training took.
         remarks: Further lines, such as success rates.
     """

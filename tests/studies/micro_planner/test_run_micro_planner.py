@@ -9,7 +9,7 @@ from metro.errors import ModelError
 from metro.evaluation.records import read_records
 from metro.models.loading import load_model
 from metro.models.weights import save_model
-from metro.studies.micro_planner.run import require_same_encoder
+from metro.studies.micro_planner.run_micro_planner import require_same_encoder
 from study_makers import MODEL, planning, study
 
 

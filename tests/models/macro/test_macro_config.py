@@ -5,7 +5,7 @@ import re
 import pytest
 
 from metro.errors import ModelError
-from metro.models.macro.train_config import MacroTrainConfig, macro_config_for
+from metro.models.macro.macro_config import MacroTrainConfig, macro_config_for
 
 
 def test_the_published_recipe():

@@ -5,7 +5,7 @@ import pytest
 
 from metro.envs.state_space import StateSpace
 from metro.errors import BenchmarkError, LatentsError, WorldError
-from metro.studies.residual.search import (
+from metro.studies.residual.state_search import (
     BUDGETS,
     Budget,
     Starts,

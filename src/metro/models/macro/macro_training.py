@@ -9,12 +9,12 @@ from torch import Tensor, nn
 from metro.errors import ModelError
 from metro.models.calibration import recalculated_norms
 from metro.models.frozen import FrozenModel
+from metro.models.macro.macro_config import MacroTrainConfig
+from metro.models.macro.macro_networks import MacroNetwork
+from metro.models.macro.macro_weights import save_macro
 from metro.models.macro.metrics import window_errors
 from metro.models.macro.model import MacroModel
-from metro.models.macro.networks import MacroNetwork
 from metro.models.macro.sizes import MacroSizes
-from metro.models.macro.train_config import MacroTrainConfig
-from metro.models.macro.weights import save_macro
 from metro.models.macro.windows import (
     WINDOW_FRAMES,
     MacroBatch,

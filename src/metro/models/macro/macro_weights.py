@@ -10,8 +10,8 @@ from metro.assets import asset_path, macro_asset_names
 from metro.errors import ModelError
 from metro.models.frozen import FrozenModel
 from metro.models.loading import read_weights
+from metro.models.macro.macro_networks import MacroNetwork
 from metro.models.macro.model import MacroModel
-from metro.models.macro.networks import MacroNetwork
 from metro.models.macro.sizes import PUBLISHED, MacroSizes
 from metro.models.networks import WorldModelNetwork
 from metro.models.presets import PAPER

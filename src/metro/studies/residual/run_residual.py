@@ -21,7 +21,7 @@ from metro.evaluation.records import append_records, read_records, require_writa
 from metro.pool import run_tasks
 from metro.studies.residual.figure import draw_pictures
 from metro.studies.residual.measure import SearchConfig, SearchContext
-from metro.studies.residual.search import Budget, find_budget
+from metro.studies.residual.state_search import Budget, find_budget
 from metro.studies.residual.targets import (
     TargetConfig,
     Targets,
@@ -43,7 +43,7 @@ class ResidualConfig:
         latents: Latents, or a graph, of that corpus and model.
         output: File of rows (.jsonl) to append to.
         targets: Which latents are measured.
-        budgets: Names of `metro.studies.residual.search.BUDGETS`.
+        budgets: Names of `metro.studies.residual.state_search.BUDGETS`.
         workers: Number of worker processes.
         pictures: PNG of the nearest states to write; None: none.
     """
@@ -109,7 +109,7 @@ def measure_residuals(  # noqa: PLR0913  (one argument per setting)
         config: Where environment, corpus, model and latents are.
         targets: What to measure.
         path: File of rows (.jsonl).
-        budgets: Names of `metro.studies.residual.search.BUDGETS`.
+        budgets: Names of `metro.studies.residual.state_search.BUDGETS`.
         seed: Random seed of the search.
         workers: Number of worker processes.
         progress: Called with rows (done, total).

@@ -10,7 +10,7 @@ from model_makers import TINY
 
 from metro.benchmark import benchmark_names
 from metro.errors import ModelError
-from metro.models.macro.networks import MacroNetwork
+from metro.models.macro.macro_networks import MacroNetwork
 from metro.models.macro.sizes import PUBLISHED, MacroSizes, macro_sizes_for
 from metro.models.presets import small_sizes
 from metro.models.weights import count_parameters

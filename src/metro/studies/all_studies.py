@@ -2,11 +2,11 @@
 
 from metro.errors import BenchmarkError
 from metro.report.study import Study
-from metro.studies.corpus_size.section import CORPUS_SIZE
-from metro.studies.micro_planner.section import MICRO_PLANNER
+from metro.studies.corpus_size.show_corpus_size import CORPUS_SIZE
+from metro.studies.micro_planner.show_micro_planner import MICRO_PLANNER
 from metro.studies.offline_cost import OFFLINE_COST
 from metro.studies.paired import ORACLE, RE_ENTRY
-from metro.studies.residual.section import RESIDUAL
+from metro.studies.residual.show_residual import RESIDUAL
 from metro.studies.saturation import SATURATION
 
 STUDIES: tuple[Study, ...] = (

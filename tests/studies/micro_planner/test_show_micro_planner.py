@@ -2,7 +2,7 @@
 
 from row_makers import runs
 
-from metro.studies.micro_planner import section as micro_planner
+from metro.studies.micro_planner import show_micro_planner as micro_planner
 from study_makers import notes_of, refused, table_of
 
 

@@ -2,7 +2,7 @@
 
 from row_makers import runs
 
-from metro.studies.corpus_size import section as corpus_size
+from metro.studies.corpus_size import show_corpus_size as corpus_size
 from study_makers import refused, table_of
 
 

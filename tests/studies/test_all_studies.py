@@ -7,7 +7,7 @@ from typer.testing import CliRunner
 
 from metro.cli import app
 from metro.errors import BenchmarkError
-from metro.studies.registry import STUDIES, find_study
+from metro.studies.all_studies import STUDIES, find_study
 
 
 def test_studies_are_listed(tmp_path):

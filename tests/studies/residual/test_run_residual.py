@@ -12,8 +12,8 @@ from metro.envs.state_spaces import OpenAdapter
 from metro.errors import BenchmarkError, LatentsError
 from metro.evaluation.records import read_records
 from metro.storage.artefacts import load
-from metro.studies.residual.run import measure_residuals
-from metro.studies.residual.search import BUDGETS, Budget
+from metro.studies.residual.run_residual import measure_residuals
+from metro.studies.residual.state_search import BUDGETS, Budget
 from metro.studies.residual.targets import Targets, random_targets, recorded_targets
 
 

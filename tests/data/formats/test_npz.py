@@ -1,4 +1,4 @@
-"""Laws of `metro.data.formats.arrays`."""
+"""Laws of `metro.data.formats.npz`."""
 
 import re
 

@@ -4,8 +4,8 @@ import pytest
 
 from metro.errors import BenchmarkError
 from metro.report.document import Table, Text
-from metro.studies.registry import STUDIES
-from metro.studies.residual.section import (
+from metro.studies.all_studies import STUDIES
+from metro.studies.residual.show_residual import (
     RESIDUAL,
     render_residual,
     summarise_residuals,

@@ -1,6 +1,6 @@
 """Laws of what a macro model costs."""
 
-from metro.models.macro.offline_cost import MacroCost
+from metro.models.macro.training_cost import MacroCost
 
 
 def test_costs_are_told_with_and_without_metro():

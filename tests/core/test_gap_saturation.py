@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import metro
-from metro.core.saturation import measure_saturation
+from metro.core.gap_saturation import measure_saturation
 
 
 def test_saturation_rises_to_one(rooms):

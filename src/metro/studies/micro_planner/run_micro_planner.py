@@ -14,7 +14,7 @@ from metro.models.frozen import FrozenModel
 from metro.models.loading import load_frozen
 from metro.planners.methods.flat import FLAT
 from metro.planners.methods.oracle import ORACLE
-from metro.studies.micro_planner.section import BASE, FINE_TUNED, METHODS
+from metro.studies.micro_planner.show_micro_planner import BASE, FINE_TUNED, METHODS
 from metro.studies.planning import PlanningConfig, plan_in_each
 from metro.types import ProgressBar
 

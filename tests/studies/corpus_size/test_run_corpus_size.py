@@ -15,7 +15,7 @@ from metro.evaluation.context import EvalConfig
 from metro.evaluation.queries import Query, load_queries
 from metro.evaluation.records import Setting, read_records
 from metro.evaluation.run import evaluate
-from metro.studies.corpus_size.run import (
+from metro.studies.corpus_size.run_corpus_size import (
     CorpusSizeConfig,
     SubsetConfig,
     choose_episodes,

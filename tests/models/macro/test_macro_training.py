@@ -14,11 +14,11 @@ from macro_makers import (
 )
 
 from metro.errors import ModelError
-from metro.models.macro import training
+from metro.models.macro import macro_training as training
+from metro.models.macro.macro_config import MacroTrainConfig
+from metro.models.macro.macro_training import MacroTask, train_macro
+from metro.models.macro.macro_weights import load_macro
 from metro.models.macro.metrics import rollout_errors
-from metro.models.macro.train_config import MacroTrainConfig
-from metro.models.macro.training import MacroTask, train_macro
-from metro.models.macro.weights import load_macro
 from metro.models.macro.windows import (
     Trajectories,
 )

@@ -10,14 +10,14 @@ from metro.core.latents import Latents
 from metro.errors import ModelError
 from metro.models.cards import write_results
 from metro.models.frozen import FrozenModel
-from metro.models.macro.cards import macro_card
-from metro.models.macro.data import make_trajectories
+from metro.models.macro.macro_cards import macro_card
+from metro.models.macro.macro_config import MacroTrainConfig
+from metro.models.macro.macro_data import make_trajectories
+from metro.models.macro.macro_training import train_macro
 from metro.models.macro.metrics import rollout_errors, window_errors
 from metro.models.macro.model import MacroModel
-from metro.models.macro.offline_cost import MacroCost
 from metro.models.macro.sizes import macro_sizes_for
-from metro.models.macro.train_config import MacroTrainConfig
-from metro.models.macro.training import train_macro
+from metro.models.macro.training_cost import MacroCost
 from metro.models.macro.windows import WINDOW_FRAMES, Trajectories
 from metro.models.sequences import split_episodes, split_starts
 from metro.types import CorpusLike, Progress

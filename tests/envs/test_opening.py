@@ -1,4 +1,4 @@
-"""Laws of `metro.envs.registry`: what can be opened, and what is never closed."""
+"""Laws of `metro.envs.opening`: what can be opened, and what is never closed."""
 
 import re
 import subprocess

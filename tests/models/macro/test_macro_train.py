@@ -19,9 +19,9 @@ from metro.envs import open_env
 from metro.errors import LatentsError, ModelError
 from metro.evaluation.rollout import Rollout, run_rollouts
 from metro.models.loading import load_model
-from metro.models.macro.data import make_trajectories, require_latents_of
-from metro.models.macro.offline_cost import measure_offline
-from metro.models.macro.weights import load_macro
+from metro.models.macro.macro_data import make_trajectories, require_latents_of
+from metro.models.macro.macro_weights import load_macro
+from metro.models.macro.training_cost import measure_offline
 from metro.planners.cem import CEMSettings
 from metro.planners.hierarchical.budgets import (
     HierarchySettings,
