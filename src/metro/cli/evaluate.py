@@ -7,9 +7,9 @@ import typer
 
 from metro.cli.options import (
     AsJson,
-    Batch,
+    BatchSize,
     BenchmarkName,
-    Corpus,
+    CorpusOption,
     Device,
     Distance,
     First,
@@ -17,7 +17,7 @@ from metro.cli.options import (
     Graph,
     Macro,
     MacroSteps,
-    Method,
+    MethodName,
     MethodOption,
     Model,
     PlanBlocks,
@@ -37,7 +37,7 @@ from metro.planners.methods.metro import METRO
 @app.command(rich_help_panel=EVALUATION)
 def queries(
     benchmark: BenchmarkName,
-    corpus: Corpus,
+    corpus: CorpusOption,
     output: Annotated[
         Path, typer.Option("--output", "-o", help="Query file (.csv) to write.")
     ],
@@ -80,10 +80,10 @@ def queries(
 @app.command(rich_help_panel=EVALUATION)
 def evaluate(
     benchmark: BenchmarkName,
-    corpus: Corpus,
+    corpus: CorpusOption,
     model: Model,
     output: RowsPath,
-    method: Method = METRO.name,
+    method: MethodName = METRO.name,
     graph: Graph = None,
     macro: Macro = None,
     macro_steps: MacroSteps = None,
@@ -195,10 +195,10 @@ def _said(summary: dict[str, Any], step_budget: int) -> str:
 @app.command(rich_help_panel=EVALUATION)
 def sweep(
     benchmark: BenchmarkName,
-    corpus: Corpus,
+    corpus: CorpusOption,
     model: Model,
     output: RowsPath,
-    method: Method = METRO.name,
+    method: MethodName = METRO.name,
     graph: Graph = None,
     goal_distance: Distance = 75,
     plan_blocks: Annotated[
@@ -216,7 +216,7 @@ def sweep(
     planner_seed: PlannerSeeds = None,
     query_file: Queries = None,
     first: First = None,
-    batch: Batch = 25,
+    batch: BatchSize = 25,
     workers: Workers = 1,
     device: Device = None,
     trust_pickle: TrustPickle = False,

@@ -34,7 +34,7 @@ GraphPath = Annotated[
 ]
 
 # What verbs read: recordings, models, graphs.
-Corpus = Annotated[str, _option("Recorded episodes that the queries come from.")]
+CorpusOption = Annotated[str, _option("Recorded episodes that the queries come from.")]
 Model = Annotated[
     str,
     _option(
@@ -57,7 +57,7 @@ MacroSteps = Annotated[
         "h_h, macro steps of the hi-lewm methods. Default: 1, and 2 for the staged one."
     ),
 ]
-Method = Annotated[
+MethodName = Annotated[
     str,
     _option(f"How queries are planned: {', '.join(method_names())}."),
 ]
@@ -92,7 +92,7 @@ Queries = Annotated[
 ]
 First = Annotated[int | None, _option("Plan only this many queries of the file.")]
 # How the work is divided; none of these changes a result.
-Batch = Annotated[int, _option("Number of queries planned together.")]
+BatchSize = Annotated[int, _option("Number of queries planned together.")]
 Workers = Annotated[
     int, _option("Number of worker processes; the results are the same.")
 ]

@@ -8,9 +8,9 @@ import typer
 
 from metro.cli.options import (
     AsJson,
-    Batch,
+    BatchSize,
     BenchmarkName,
-    Corpus,
+    CorpusOption,
     Device,
     First,
     Model,
@@ -23,7 +23,7 @@ from metro.cli.root import PAPER, app, print_json, require_worlds
 @app.command(rich_help_panel=PAPER)
 def rerun(
     benchmark: BenchmarkName,
-    corpus: Corpus,
+    corpus: CorpusOption,
     model: Model,
     output: Annotated[
         Path, typer.Option("--output", "-o", help="Folder for everything it makes.")
@@ -43,7 +43,7 @@ def rerun(
         ),
     ] = None,
     first: First = None,
-    batch: Batch = 25,
+    batch: BatchSize = 25,
     workers: Workers = 1,
     device: Device = None,
     trust_pickle: TrustPickle = False,

@@ -14,7 +14,7 @@ from metro.planners.methods.hi_lewm_c import HI_LEWM_C
 @app.command(rich_help_panel=PAPER)
 def residual(
     benchmark: options.BenchmarkName,
-    corpus: options.Corpus,
+    corpus: options.CorpusOption,
     model: options.Model,
     latents: Annotated[
         Path, typer.Option(help="Of the corpus, made by metro encode or metro build.")

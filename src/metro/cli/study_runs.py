@@ -9,7 +9,9 @@ from metro.cli import options
 from metro.cli.root import require_worlds
 from metro.cli.studies import show_study, study
 
-PlanBlocks = Annotated[int, typer.Option(help="h of metro, action blocks per plan.")]
+MetroPlanBlocks = Annotated[
+    int, typer.Option(help="h of metro, action blocks per plan.")
+]
 Known = Annotated[
     list[Path] | None,
     typer.Option(help="Rows of metro evaluate; what they have is not planned again."),
@@ -19,7 +21,7 @@ Known = Annotated[
 @study.command("corpus-size")
 def corpus_size(
     benchmark: options.BenchmarkName,
-    corpus: options.Corpus,
+    corpus: options.CorpusOption,
     model: options.Model,
     graph: options.RequiredGraph,
     output: options.RowsPath,
@@ -34,14 +36,14 @@ def corpus_size(
         int, typer.Option(min=0, help="Random seed for the choice of episodes.")
     ] = 0,
     goal_distance: options.Distance = 75,
-    plan_blocks: PlanBlocks = 1,
+    plan_blocks: MetroPlanBlocks = 1,
     waypoint_budget: options.WaypointBudget = None,
     step_budget: options.StepBudget = None,
     planner_seed: options.PlannerSeeds = None,
     queries: options.Queries = None,
     first: options.First = None,
     known: Known = None,
-    batch: options.Batch = 25,
+    batch: options.BatchSize = 25,
     workers: options.Workers = 1,
     device: options.Device = None,
     trust_pickle: options.TrustPickle = False,
@@ -79,7 +81,7 @@ def corpus_size(
 @study.command("micro-planner")
 def micro_planner(
     benchmark: options.BenchmarkName,
-    corpus: options.Corpus,
+    corpus: options.CorpusOption,
     model: options.Model,
     fine_tuned: Annotated[str, typer.Option(help="The model fine-tuned from MODEL.")],
     graph: options.RequiredGraph,
@@ -93,7 +95,7 @@ def micro_planner(
         typer.Option(help="flat, metro or oracle; repeat it. Default: all three."),
     ] = None,
     goal_distance: options.Distance = 75,
-    plan_blocks: PlanBlocks = 1,
+    plan_blocks: MetroPlanBlocks = 1,
     flat_blocks: Annotated[int, typer.Option(help="h of flat.")] = 2,
     waypoint_budget: options.WaypointBudget = None,
     step_budget: options.StepBudget = None,
@@ -101,7 +103,7 @@ def micro_planner(
     queries: options.Queries = None,
     first: options.First = None,
     known: Known = None,
-    batch: options.Batch = 25,
+    batch: options.BatchSize = 25,
     workers: options.Workers = 1,
     device: options.Device = None,
     trust_pickle: options.TrustPickle = False,
@@ -142,7 +144,7 @@ def micro_planner(
 @study.command("offline-cost")
 def offline_cost(
     benchmark: options.BenchmarkName,
-    corpus: options.Corpus,
+    corpus: options.CorpusOption,
     model: options.Model,
     latents: Annotated[
         Path, typer.Option(help="Made by metro encode from corpus and model.")

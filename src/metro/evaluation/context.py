@@ -21,7 +21,7 @@ from metro.errors import BenchmarkError
 from metro.evaluation.env_pool import EnvPool
 from metro.evaluation.queries import Query, QuerySet
 from metro.evaluation.records import Setting
-from metro.evaluation.route_cache import RouteCache
+from metro.evaluation.route_cache import QueryRoutes
 from metro.models.action_stats import ActionStats, stats_for
 from metro.models.adapter import PlannableModel, known_digest
 from metro.models.allocator import keep_freed_memory
@@ -100,14 +100,14 @@ class EvalContext:
     extra_metadata: Mapping[str, Any] = field(default_factory=dict)
     action_stats: ActionStats = field(init=False, repr=False)
     envs: EnvPool = field(init=False, repr=False)
-    _graphs: RouteCache | None = field(default=None, init=False, repr=False)
+    _graphs: QueryRoutes | None = field(default=None, init=False, repr=False)
     _made: dict[Hashable, Any] = field(default_factory=dict, init=False, repr=False)
 
     def __post_init__(self) -> None:
         self.action_stats = stats_for(self.model, self.corpus)
         self.envs = EnvPool(self._open_env)
         if self.graph is not None:
-            self._graphs = RouteCache(self.graph)
+            self._graphs = QueryRoutes(self.graph)
 
     def __enter__(self) -> Self:
         return self
@@ -156,7 +156,7 @@ class EvalContext:
         check_fit(self.graph.latents, setting.waypoint_budget)
 
     @property
-    def graphs(self) -> RouteCache:
+    def graphs(self) -> QueryRoutes:
         """The graph for every H, and the routes of the present one."""
         if self._graphs is None:
             raise BenchmarkError("There is no graph: metro build LATENTS.")

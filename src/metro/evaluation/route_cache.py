@@ -11,7 +11,7 @@ from metro.core.search import Routes, find_routes
 from metro.types import Vector
 
 
-class RouteCache:
+class QueryRoutes:
     """The graph of a context, and what queries of one waypoint budget share.
 
     Only the present waypoint budget H is kept: queries come sorted by H, and routes of

@@ -14,7 +14,7 @@ from metro.models.sequences import TrajectoryDataset
 from metro.storage.atomic import write_atomically
 from metro.types import CorpusLike, Progress
 
-States = tuple[NDArray[np.float32], tuple[str, ...]]
+NamedStates = tuple[NDArray[np.float32], tuple[str, ...]]
 
 
 def dataset_from_corpus(
@@ -90,7 +90,7 @@ def _num_bytes(corpus: CorpusLike) -> int:
     return corpus.num_frames * corpus.image_size**2 * 3
 
 
-def state_targets(corpus: CorpusLike) -> States | None:
+def state_targets(corpus: CorpusLike) -> NamedStates | None:
     """Return the true states that probes learn to predict, and their names.
 
     The benchmark's TOML says which columns they are; None if the benchmark is unknown.

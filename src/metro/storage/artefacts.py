@@ -20,7 +20,7 @@ from metro.errors import MetroError, StorageError
 from metro.storage.arrays import read_directory, write_directory
 from metro.storage.layout import CELL, LAYOUT, check_bridge_sizes, check_layout
 
-Arrays = Mapping[str, NDArray[Any]]
+NamedArrays = Mapping[str, NDArray[Any]]
 
 
 @dataclass(frozen=True)
@@ -31,8 +31,8 @@ class _Kind:
     version: int
     type: type
     arrays: Iterable[str]
-    to_arrays: Callable[[Any], tuple[Arrays, Mapping[str, Any]]]
-    from_arrays: Callable[[Arrays, Mapping[str, Any], Mapping[str, Any]], Any]
+    to_arrays: Callable[[Any], tuple[NamedArrays, Mapping[str, Any]]]
+    from_arrays: Callable[[NamedArrays, Mapping[str, Any], Mapping[str, Any]], Any]
     rebuild: str
 
 
@@ -111,21 +111,21 @@ def _kind_of(path: Path, manifest: Mapping[str, Any]) -> _Kind:
     return kind
 
 
-def _latents_to_arrays(latents: Latents) -> tuple[Arrays, Mapping[str, Any]]:
-    arrays: Arrays = {"z": latents.z, "episode_offsets": latents.episode_offsets}
+def _latents_to_arrays(latents: Latents) -> tuple[NamedArrays, Mapping[str, Any]]:
+    arrays: NamedArrays = {"z": latents.z, "episode_offsets": latents.episode_offsets}
     parameters = {"latents_digest": latents.digest}
     return arrays, {"parameters": parameters, "provenance": dict(latents.provenance)}
 
 
 def _latents_from_arrays(
-    arrays: Arrays, parameters: Mapping[str, Any], provenance: Mapping[str, Any]
+    arrays: NamedArrays, parameters: Mapping[str, Any], provenance: Mapping[str, Any]
 ) -> Latents:
     z, offsets = arrays["z"], arrays["episode_offsets"]
     digest = parameters["latents_digest"]
     return Latents.trusted(z, offsets, provenance=provenance, digest=digest)
 
 
-def _graph_to_arrays(graph: FrameGraph) -> tuple[Arrays, Mapping[str, Any]]:
+def _graph_to_arrays(graph: FrameGraph) -> tuple[NamedArrays, Mapping[str, Any]]:
     arrays, contents = _latents_to_arrays(graph.latents)
     parameters = {
         **contents["parameters"],
@@ -133,7 +133,7 @@ def _graph_to_arrays(graph: FrameGraph) -> tuple[Arrays, Mapping[str, Any]]:
         "waypoint_budget": graph.waypoint_budget,
         "quantile": graph.pricing.quantile,
     }
-    everything: Arrays = {
+    everything: NamedArrays = {
         **arrays,
         "neighbour_frame": graph.table.frame,
         "neighbour_gap": graph.table.gap,
@@ -148,7 +148,7 @@ def _graph_to_arrays(graph: FrameGraph) -> tuple[Arrays, Mapping[str, Any]]:
     }
 
 
-def _cells_to_arrays(graph: FrameGraph) -> Arrays:
+def _cells_to_arrays(graph: FrameGraph) -> NamedArrays:
     """Return the arrays of the index, so that a loaded graph need not make it again."""
     # Small graphs are scanned whole and have no cells.
     if not isinstance(graph.index, CellIndex):
@@ -157,7 +157,7 @@ def _cells_to_arrays(graph: FrameGraph) -> Arrays:
 
 
 def _graph_from_arrays(
-    arrays: Arrays, parameters: Mapping[str, Any], provenance: Mapping[str, Any]
+    arrays: NamedArrays, parameters: Mapping[str, Any], provenance: Mapping[str, Any]
 ) -> FrameGraph:
     latents = _latents_from_arrays(arrays, parameters, provenance)
     cells = {

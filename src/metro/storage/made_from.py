@@ -9,7 +9,7 @@ from metro.errors import LatentsError, short
 
 
 @dataclass(frozen=True)
-class Source:
+class MadeFrom:
     """A model or a corpus as latents name it.
 
     Attributes:
@@ -21,7 +21,7 @@ class Source:
     digest: str | None
 
     @classmethod
-    def read(cls, recorded: Any) -> "Source":
+    def read(cls, recorded: Any) -> "MadeFrom":
         """Return the source in an entry of a provenance, whatever a user wrote."""
         # Users may write anything there, such as the name alone.
         if not isinstance(recorded, Mapping):
@@ -37,14 +37,14 @@ class Source:
 class Provenance:
     """The model and the corpus that latents were made from."""
 
-    model: Source
-    corpus: Source
+    model: MadeFrom
+    corpus: MadeFrom
 
     @classmethod
     def of(cls, latents: Latents) -> "Provenance":
         """Return what the latents say about themselves."""
         recorded = latents.provenance
-        return cls(*(Source.read(recorded.get(part)) for part in ("model", "corpus")))
+        return cls(*(MadeFrom.read(recorded.get(part)) for part in ("model", "corpus")))
 
     def is_of(self, model: str, corpus: str) -> bool:
         """Return whether the latents were made from these, given by their digests."""
@@ -65,7 +65,7 @@ class Provenance:
             or_unrecorded: Accept latents that do not say what they were made from.
         """
         for part, given in (("model", model), ("corpus", corpus)):
-            made: Source = getattr(self, part)
+            made: MadeFrom = getattr(self, part)
             accepted = (given, None) if or_unrecorded else (given,)
             if given is not None and made.digest not in accepted:
                 raise LatentsError(

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from metro.errors import BenchmarkError
 from metro.models.macro.sizes import NUM_WAYPOINTS
 from metro.planners.cem import CEMSettings
-from metro.planners.hierarchical.macro_variants import STAGES, Variant
+from metro.planners.hierarchical.macro_variants import STAGES, MacroVariant
 
 BANK_SIZE = 65_536
 RESIDUAL = 0.2
@@ -67,7 +67,7 @@ class HierarchySettings:
             authors' solver never reads it.
     """
 
-    variant: Variant
+    variant: MacroVariant
     goal_distance: int
     macro: MacroSearch
     micro: CEMSettings
@@ -115,7 +115,7 @@ _BUDGETS = {
 
 
 def hierarchy_settings(
-    variant: Variant,
+    variant: MacroVariant,
     goal_distance: int,
     *,
     macro_steps: int,

@@ -25,7 +25,7 @@ LEAVE_ONE_OUT, BOX = "leave-one-out", "box"
 
 
 @dataclass(frozen=True)
-class Variant:
+class MacroVariant:
     """What the hierarchical methods differ in.
 
     Attributes:
@@ -39,7 +39,7 @@ class Variant:
     is_staged: bool = False
 
 
-def hierarchical_method(variant: Variant, *, label: str, order: int) -> Method:
+def hierarchical_method(variant: MacroVariant, *, label: str, order: int) -> Method:
     """Return a hierarchical method; its options follow from having a bank or not."""
     return Method(
         variant.name,
@@ -58,7 +58,7 @@ def hierarchical_method(variant: Variant, *, label: str, order: int) -> Method:
 
 
 def _make_selector(
-    variant: Variant, plan: Plan, query: QueryLike, seed: int
+    variant: MacroVariant, plan: Plan, query: QueryLike, seed: int
 ) -> SubgoalSelector:
     hierarchy = _hierarchy(variant, plan, query.goal_distance)
     goal = plan.context.goal_latent(query)
@@ -66,14 +66,17 @@ def _make_selector(
 
 
 def _make_micro_planner(
-    variant: Variant, plan: Plan, queries: Sequence[QueryLike], seeds: Sequence[int]
+    variant: MacroVariant,
+    plan: Plan,
+    queries: Sequence[QueryLike],
+    seeds: Sequence[int],
 ) -> MicroPlanner:
     # All queries of a file have one goal distance, which decides the budgets.
     hierarchy = _hierarchy(variant, plan, queries[0].goal_distance)
     return hierarchy.make_micro_planner(seeds)
 
 
-def _check(variant: Variant, plan: Plan, goal_distances: Sequence[int]) -> None:
+def _check(variant: MacroVariant, plan: Plan, goal_distances: Sequence[int]) -> None:
     from metro.models.adapter import require_frozen
     from metro.planners.hierarchical.hierarchy import require_macro
 
@@ -83,7 +86,7 @@ def _check(variant: Variant, plan: Plan, goal_distances: Sequence[int]) -> None:
         _settings(variant, plan, distance)
 
 
-def _settings(variant: Variant, plan: Plan, distance: int) -> "HierarchySettings":
+def _settings(variant: MacroVariant, plan: Plan, distance: int) -> "HierarchySettings":
     from metro.planners.hierarchical.budgets import hierarchy_settings
 
     assert plan.macro_steps is not None  # `Setting` has one for every such method
@@ -96,7 +99,7 @@ def _settings(variant: Variant, plan: Plan, distance: int) -> "HierarchySettings
     )
 
 
-def _hierarchy(variant: Variant, plan: Plan, distance: int) -> "Hierarchy":
+def _hierarchy(variant: MacroVariant, plan: Plan, distance: int) -> "Hierarchy":
     """Return the method with its bank, which takes seconds and is made once."""
     from metro.models.adapter import require_frozen
     from metro.planners.hierarchical.hierarchy import prepare_hierarchy

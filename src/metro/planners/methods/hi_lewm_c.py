@@ -1,6 +1,6 @@
 """Hi-LeWM-C: a macro search around recorded macro actions, from a bank."""
 
-from metro.planners.hierarchical.macro_variants import Variant, hierarchical_method
+from metro.planners.hierarchical.macro_variants import MacroVariant, hierarchical_method
 
-BANKED = Variant("hi-lewm-c", has_bank=True)
+BANKED = MacroVariant("hi-lewm-c", has_bank=True)
 HI_LEWM_C = hierarchical_method(BANKED, label="Hi-LeWM-C", order=70)
