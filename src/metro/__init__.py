@@ -25,6 +25,7 @@ from metro.storage.readers import read_latents as load_latents
 from metro.types import Env, WorldModel
 from metro.version import __version__
 
+# Type checkers do not run __getattr__: lazy names would be Any.
 if TYPE_CHECKING:
     from metro.data.corpus import Corpus, open_corpus
     from metro.data.encode import encode_corpus
@@ -97,4 +98,5 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
+    # Lazy names are no globals yet; completion should still offer them.
     return sorted({*globals(), *__all__})

@@ -92,6 +92,7 @@ def benchmarks_folder() -> Path:
 def read_benchmark(file: Path) -> Benchmark:
     """Return the benchmark that a TOML file describes; its name is the file's."""
     try:
+        # By name: the default encoding of Windows is another.
         table = tomllib.loads(file.read_text("utf-8"))
     except (OSError, ValueError) as error:
         raise BenchmarkError(f"{file} cannot be read: {error}") from error
@@ -108,6 +109,7 @@ def evaluation_calls(benchmark: Benchmark) -> list[dict[str, Any]]:
         for name, value in benchmark.goal_constants.items()
     }
     for name, column in benchmark.goal.items():
+        # swm hands out the columns of the goal's row under this prefix.
         goal[name] = {"value": f"goal_{column}"}
     return [
         {"method": benchmark.restore_method, "args": start},
@@ -118,6 +120,7 @@ def evaluation_calls(benchmark: Benchmark) -> list[dict[str, Any]]:
 def _require_keys(file: Path, table: Mapping[str, Any]) -> None:
     keys = [key for key in fields(Benchmark) if key.name != "name"]
     valid = [key.name for key in keys]
+    # Unknown keys first: a misspelt key is missing too, and says more.
     unknown = sorted(set(table) - set(valid))
     if unknown:
         raise BenchmarkError(
@@ -134,6 +137,7 @@ def _tuples(value: Any) -> Any:
     """Return a TOML value with tuples in place of lists."""
     if isinstance(value, dict):
         return {key: _tuples(item) for key, item in value.items()}
+    # A frozen benchmark must not hold lists that a caller can change.
     if isinstance(value, list):
         return tuple(_tuples(item) for item in value)
     return value

@@ -20,6 +20,7 @@ _MEMBERS = {
 }
 
 _BLOCKS = 3
+# Batched products sum in another order; float32 models differ by less.
 _TOLERANCE = 1e-4
 
 
@@ -195,6 +196,7 @@ def _env_problems(env: Env, actions: NDArray[Any] | None) -> Iterator[str]:
 
 
 def _seed_problems(env: Env, actions: NDArray[Any]) -> Iterator[str]:
+    # Another seed in between, so that what an episode leaves behind shows.
     first, other, again = (_drive(env, seed, actions) for seed in (0, 1, 0))
     if not all(map(np.array_equal, first, again)):
         yield (
@@ -244,6 +246,7 @@ def _state_problems(env: Env, actions: NDArray[Any]) -> Iterator[str]:
     env.set_state(row)
     if not _look_alike(env.render(), picture):
         yield "set_state with the row of get_state shows another picture"
+    # Away from there first, or a render that ignores the row would pass.
     env.reset(_SEEDS[1])
     shown = env.render_state(row)
     if not _is_picture(shown):

@@ -17,9 +17,11 @@ LatentArray = NDArray[np.float32]
 Vector = NDArray[np.floating[Any]]
 """``[D]`` one latent: a goal or an observation, float32 or float64."""
 
+# int32: a table holds N x K of them, and no corpus has 2³¹ frames.
 FrameIds = NDArray[np.int32]
 """Frame numbers: 0-based rows of the latents. Negative values are named sentinels."""
 
+# float64, although latents are float32: ties must not come from rounding.
 Gaps = NDArray[np.float64]
 """Latent L2 distances."""
 

@@ -57,6 +57,7 @@ class ActionStats:
     def normalise(self, actions: ArrayLike) -> NDArray[np.float32]:
         """Return raw actions ``[..., A]`` as a model takes them; NaN becomes 0."""
         scaled = (np.asarray(actions, dtype=np.float32) - self.mean) / self.std
+        # After scaling: a missing action becomes the mean one, not a raw 0.
         return np.nan_to_num(scaled, nan=0.0)
 
     def denormalise(self, actions: ArrayLike) -> NDArray[np.float32]:
@@ -99,4 +100,5 @@ def require_stats(model: Any, given: ActionStats | None = None) -> ActionStats:
 def raw_actions(corpus: CorpusLike) -> NDArray[np.float32]:
     """Return the recorded actions ``[N, A]``, NaN where there is none."""
     actions = np.asarray(corpus.column("action"), dtype=np.float32)
+    # A corpus may store actions of one number without an axis.
     return actions.reshape(len(actions), -1)

@@ -139,6 +139,7 @@ def import_model(source: str) -> FrozenModel | PlannableModel:
             f"There is no model {source!r}: {error}. Give package.module:factory, "
             f"with the package installed or on PYTHONPATH."
         ) from error
+    # Not in the try: an ImportError inside the factory is not a wrong name.
     return as_world_model(make())
 
 

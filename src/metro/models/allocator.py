@@ -6,7 +6,9 @@ import sys
 _TRIM_THRESHOLD, _TOP_PAD, _MMAP_THRESHOLD = -1, -2, -3
 """Parameters of glibc's mallopt."""
 
+# The largest C int, which is what mallopt takes.
 _LARGEST = 2**31 - 1
+# The heap grows by 256 MB at once, so that few steps have to ask for more.
 _PAD = 1 << 28
 
 

@@ -45,10 +45,12 @@ class PixelHead(nn.Module):
             nn.GELU(),
             nn.Linear(_HIDDEN, 3 * edge * edge),
         )
+        # Not the run's seed: the spread belongs to the corpus, the same for all runs.
         rng = np.random.default_rng(0)
         number = min(_SAMPLED, len(dataset.pixels))
         rows = np.sort(rng.choice(len(dataset.pixels), number, replace=False))
         drawn = self._thumbnails(torch.from_numpy(np.array(dataset.pixels[rows])))
+        # Buffers: they follow the module to its device and into checkpoints.
         self.register_buffer("mean", drawn.mean(0))
         self.register_buffer("std", drawn.std(0).clamp_min(_FLOOR))
 

@@ -27,6 +27,7 @@ def calibrate(
     """
     device = network.predictor.pos_embedding.device
     network.eval()
+    # An encoder that stays must keep its norms, or latents made with it no longer fit.
     with recalculated_norms(network if train_only == "all" else network.pred_proj):
         for batch in batches:
             z = network.encode(torch.from_numpy(batch.pixels).to(device))
@@ -43,6 +44,7 @@ def recalculated_norms(network: nn.Module) -> Iterator[None]:
     """
     network.eval()
     norms = [module for module in network.modules() if isinstance(module, _BatchNorm)]
+    # Put back below: a momentum of None would change any later training.
     momenta = [norm.momentum for norm in norms]
     for norm in norms:
         norm.train()

@@ -41,11 +41,13 @@ class Checkpoint:
 
 def checkpoint_path(path: Path) -> Path:
     """Return where the checkpoint of the model ``path`` lies."""
+    # Appended, since with_suffix would cut names that contain a dot.
     return Path(f"{path}.checkpoint")
 
 
 def store(path: Path, checkpoint: Checkpoint) -> None:
     """Write a checkpoint, whole or not at all."""
+    # Not dataclasses.asdict, which copies every tensor.
     contents = {
         item.name: getattr(checkpoint, item.name) for item in fields(checkpoint)
     }
@@ -66,6 +68,7 @@ def resume(path: Path, key: str) -> Checkpoint | None:
         raise ModelError(
             f"{stored} is damaged ({type(error).__name__}). Delete it to start again."
         ) from error
+    # Refused, not overwritten: it may hold hours of another run.
     if checkpoint.key != key:
         raise ModelError(
             f"{stored} belongs to a run with other settings or another corpus. "

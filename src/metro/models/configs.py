@@ -67,6 +67,7 @@ def parse_config(config: Mapping[str, Any], source: str) -> tuple[str, Sizes]:
     try:
         sizes = _sizes(parts, source)
     except (KeyError, TypeError, ValueError) as error:
+        # ModelError is a ValueError too, and says more than the message below.
         if isinstance(error, ModelError):
             raise
         raise ModelError(
@@ -110,6 +111,7 @@ def _sizes(parts: Mapping[str, Mapping[str, Any]], source: str) -> Sizes:
         projector_size=int(parts["projector"]["hidden_dim"]),
         depth=int(predictor["depth"]),
         heads=int(predictor["heads"]),
+        # What a file may leave out has the default of the published classes.
         head_size=int(predictor.get("dim_head", 64)),
         mlp_size=int(predictor["mlp_dim"]),
         dropout=float(predictor.get("dropout", 0.0)),

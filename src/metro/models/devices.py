@@ -20,6 +20,7 @@ def choose_device(device: str | None) -> str:
     """
     if device is not None:
         try:
+            # Trying is the one test that holds for every backend and every GPU number.
             torch.empty(1, device=device)
         except (RuntimeError, AssertionError, NotImplementedError) as error:
             reason = str(error).splitlines()[0]
@@ -33,6 +34,7 @@ def choose_device(device: str | None) -> str:
 def encoder_flops(model: FrozenModel) -> int:
     """Return the floating-point operations that one frame of a batch takes."""
     size = model.image_size
+    # Two: the cnn encodes a single frame twice, which would count double.
     frames = torch.zeros(2, size, size, 3, dtype=torch.uint8, device=model.device)
     with FlopCounterMode(display=False) as counter, torch.no_grad():
         model.network.encode(frames)
@@ -42,6 +44,7 @@ def encoder_flops(model: FrozenModel) -> int:
 def measure_peak(device: str) -> float:
     """Return operations per second of the best of a few float32 matrix products."""
     left = torch.randn(_EDGE, _EDGE, device=device)
+    # The least time: whatever else runs here can only make it longer.
     seconds = min(_time_product(left) for _ in range(_REPEATS))
     return 2 * _EDGE**3 / seconds
 

@@ -43,6 +43,7 @@ class ConvolutionEncoder(nn.Module):
         """Return F: channels times the places that the strides leave."""
         edge = -(-sizes.image_size // sizes.patch_size)
         for _ in sizes.widths[1:]:
+            # A padded 3 x 3 convolution of stride 2 rounds an odd edge up.
             edge = -(-edge // 2)
         return edge * edge * sizes.widths[-1]
 
@@ -62,6 +63,7 @@ def build_encoder(sizes: Sizes) -> tuple[Any, int]:
     """Return the image encoder and the number of its features."""
     if sizes.encoder == "cnn":
         encoder: Any = ConvolutionEncoder(sizes)
+        # As frames lie in memory: converting weights once spares every batch.
         encoder = encoder.to(memory_format=torch.channels_last)
         return encoder, ConvolutionEncoder.num_features(sizes)
     if sizes.encoder == "vit":
@@ -88,4 +90,5 @@ def _build_vit(sizes: Sizes) -> Any:
         image_size=sizes.image_size,
         patch_size=sizes.patch_size,
     )
+    # Neither is in the released weights, which are filled in strictly.
     return ViTModel(settings, add_pooling_layer=False, use_mask_token=False)

@@ -56,6 +56,7 @@ class FrozenModel:
         action_stats: ActionStats | None = None,
         notes: Mapping[str, Any] | None = None,
     ) -> None:
+        # Gaps are compared bit for bit, so all models compute in one precision.
         self.network = network.float().eval().requires_grad_(False)
         self.family, self.benchmark, self.rendering = family, benchmark, rendering
         sizes = network.sizes
@@ -96,6 +97,7 @@ class FrozenModel:
         A latent is the same bit for bit whatever is encoded beside it. Decision: D14.
         """
         self._check_frames(frames)
+        # Converted chunk by chunk: frames may be a memory map larger than memory.
         parts = [
             self._encode(self._taken(frames[first : first + _CHUNK]))
             for first in range(0, len(frames), _CHUNK)
@@ -123,6 +125,7 @@ class FrozenModel:
         self._check_rollout(z, actions)
         blocks, present = self._taken(actions).float(), self._taken(z).float()
         number = -(-len(present) // _ROWS) if self.device.type == "cpu" else 1
+        # Even pieces, not full ones and a rest: few rows are summed in another order.
         pieces = (array.tensor_split(max(number, 1)) for array in (present, blocks))
         predicted = torch.cat(
             [unroll(self.network, *piece) for piece in zip(*pieces, strict=True)]
@@ -175,8 +178,10 @@ def check_health(z: NDArray[np.float32]) -> Health:
     """Return the health of ``[N, D]`` latents of random frames, N >= 2."""
     rows = np.asarray(z, dtype=np.float64)
     norms = np.linalg.norm(rows, axis=1)
+    # A latent of zeros has no direction; it must count as 0, not as NaN.
     directions = rows / np.maximum(norms, 1e-12)[:, None]
     number = len(rows)
+    # The mean over all pairs from two sums, without an N x N matrix of cosines.
     together = np.square(directions.sum(axis=0)).sum() - np.square(directions).sum()
     cosine = together / (number * (number - 1))
     rank = effective_rank(rows)
@@ -186,7 +191,9 @@ def check_health(z: NDArray[np.float32]) -> Health:
 
 def effective_rank(z: NDArray[Any]) -> float:
     """Return exp(-Σ p log p) over the shares p of the covariance's eigenvalues."""
+    # With a single column np.cov returns a scalar, which eigvalsh refuses.
     spectrum = np.linalg.eigvalsh(np.atleast_2d(np.cov(z, rowvar=False)))
+    # Rounding makes eigenvalues slightly negative where latents are flat.
     spectrum = np.maximum(spectrum, 0)
     if spectrum.sum() == 0:
         return 1.0
@@ -197,7 +204,9 @@ def effective_rank(z: NDArray[Any]) -> float:
 def digest_of(network: nn.Module) -> str:
     """Return the sha256 of the weights, under their released names."""
     sha = hashlib.sha256()
+    # Sorted, as released: one digest under any version of transformers.
     for name, tensor in sorted(to_released(network.state_dict()).items()):
+        # The shape too: the same bytes in another shape are another network.
         sha.update(f"{name} {tuple(tensor.shape)};".encode())
         sha.update(tensor.detach().cpu().contiguous().numpy().tobytes())
     return sha.hexdigest()

@@ -33,6 +33,7 @@ def cached_folder(name: str) -> Path | None:
     snapshots = _hugging_face() / mangled / "snapshots"
     if snapshots.is_dir():
         newest = sorted(snapshots.iterdir(), key=lambda one: one.stat().st_mtime)
+        # The newest that is whole: a download under way has no weights yet.
         candidates += reversed(newest)
     for folder in candidates:
         if (folder / "config.json").is_file() and list(folder.glob("*.pt")):
@@ -49,6 +50,7 @@ def fetch_folder(repository: str) -> Path:
     if os.environ.get("HF_HUB_OFFLINE", "0") not in ("", "0"):
         raise _not_available(repository, target, "HF_HUB_OFFLINE is set")
     target.parent.mkdir(parents=True, exist_ok=True)
+    # Beside the target: a rename works within one file system only.
     unfinished = Path(tempfile.mkdtemp(prefix=f".{target.name}.", dir=target.parent))
     try:
         for name in FILES:
@@ -58,6 +60,7 @@ def fetch_folder(repository: str) -> Path:
         verify_released(repository, unfinished / "weights.pt")
         if target.exists():  # without weights: see cached_folder
             shutil.rmtree(target)
+        # mkdtemp makes folders that only the owner reads; caches are often shared.
         unfinished.chmod(0o755)
         unfinished.rename(target)
     except (OSError, urllib.error.URLError) as error:
@@ -69,6 +72,7 @@ def fetch_folder(repository: str) -> Path:
 
 def verify_released(repository: str, weights: Path) -> None:
     """Raise `ModelError` if downloaded weights are not the released ones."""
+    # Of an unknown repository any digest is right: all start with nothing.
     _, expected = released_models().get(repository, (None, ""))
     digest = sha256_of(weights)
     if not digest.startswith(expected):
@@ -91,6 +95,7 @@ def _download(url: str, path: Path) -> None:
     ):
         shutil.copyfileobj(response, stream, _BLOCK)
         expected = response.headers.get("Content-Length")
+        # copyfileobj takes a connection that breaks for the end of the file.
         if expected is not None and stream.tell() != int(expected):
             raise OSError(f"{url} ended after {stream.tell()} of {expected} bytes")
 

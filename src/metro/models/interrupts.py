@@ -18,9 +18,11 @@ def interrupts_deferred() -> Iterator[Callable[[], bool]]:
         yield lambda: False
         return
     pressed: list[int] = []
+    # Put back as it was, not as the default: a host program may have its own.
     before = signal.getsignal(signal.SIGINT)
 
     def note(number: int, frame: FrameType | None) -> None:
+        # A step that hangs must still be stoppable.
         if pressed:
             raise KeyboardInterrupt
         pressed.append(number)

@@ -41,6 +41,7 @@ def to_installed(
         tensors: Under either names.
         expected: The state dict of a network built here.
     """
+    # By way of the released names, so that files of either version load.
     released = to_released(tensors)
     if any(name.startswith(_LAYER[1]) for name in expected):
         return _renamed(released, _LAYER, _PARTS)
@@ -54,6 +55,7 @@ def unwrapped(contents: Mapping[str, object]) -> dict[str, object]:
         if isinstance(inner, Mapping):
             return unwrapped(inner)
     for prefix in _PREFIXES:
+        # all() of nothing is true, and unwrapping nothing would never end.
         if contents and all(name.startswith(prefix) for name in contents):
             return unwrapped(
                 {name.removeprefix(prefix): value for name, value in contents.items()}
@@ -71,6 +73,7 @@ def _renamed(
         match = pattern.fullmatch(name)
         if match and match[2] in parts:
             name = f"{new}{match[1]}.{parts[match[2]]}.{match[3]}"
+        # A file with both namings would lose one of the tensors, by order alone.
         if name in renamed:
             raise ModelError(f"The weights hold {name} under two names.")
         renamed[name] = value

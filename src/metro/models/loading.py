@@ -53,6 +53,7 @@ def load_model(
 def load_frozen(source: str | Path, *, trust_pickle: bool = False) -> FrozenModel:
     """Return a LeWM or PLDM: what `load_model` takes, without models of others."""
     path = Path(os.path.expanduser(source))
+    # What lies here comes first: a folder may be called like a repository.
     if path.is_file():
         return _load_file(path, trust_pickle)
     if path.is_dir():
@@ -61,6 +62,7 @@ def load_frozen(source: str | Path, *, trust_pickle: bool = False) -> FrozenMode
     if name in asset_names():
         return read_model(asset_path(name))
     folder = cached_folder(name)
+    # With an ending it is a file that is missing, nothing to download.
     if folder is None and _REPOSITORY.fullmatch(name) and path.suffix == "":
         folder = fetch_folder(name)
     if folder is not None:
@@ -147,6 +149,7 @@ def _only_weights(folder: Path) -> Path:
 
 def _benchmark(weights: Path, name: str) -> str | None:
     """Return the benchmark of released weights: by digest, or by the folder's name."""
+    # By digest too: a copied folder can have any name.
     digest = sha256_of(weights)
     for repository, (benchmark, prefix) in released_models().items():
         mangled = f"models--{repository.replace('/', '--')}"

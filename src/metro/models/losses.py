@@ -16,6 +16,7 @@ SIGREG_WEIGHT = 0.09
 PLDM_WEIGHTS = {"std": 18.0, "cov": 12.0, "std_time": 0.7, "align": 0.2}
 """The terms of PLDM that have a weight; the published others have weight 0."""
 
+# A root has no finite slope at 0, which is where collapsed latents are.
 _EPSILON = 1e-4
 
 

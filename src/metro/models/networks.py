@@ -80,6 +80,7 @@ class WorldModelNetwork(nn.Module):
         mean = torch.tensor(IMAGENET_MEAN, device=frames.device)
         std = torch.tensor(IMAGENET_STD, device=frames.device)
         images = ((frames / 255 - mean) / std).permute(0, 3, 1, 2).contiguous()
+        # As in the published code; at the configured size it changes nothing.
         output = self.encoder(images, interpolate_pos_encoding=True)
         return output.last_hidden_state[:, 0]
 
@@ -91,4 +92,5 @@ class WorldModelNetwork(nn.Module):
             blocks: ``[B, T, A * 5]`` normalised actions that leave those frames.
         """
         tokens = self.predictor(z, self.action_encoder(blocks))
+        # Flat: BatchNorm1d would take the time axis for its channels.
         return self.pred_proj(tokens.flatten(0, 1)).unflatten(0, tokens.shape[:2])

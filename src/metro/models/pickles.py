@@ -43,12 +43,14 @@ class _Unpickler(pickle.Unpickler):
 
     def find_class(self, module: str, name: str) -> Any:
         if module.split(".")[0] in _SHELLED:
+            # A class for each name: `read_pickle` knows the family by it.
             return type(name, (Shell,), {})
         return super().find_class(module, name)
 
 
 def read_pickle(path: Path) -> tuple[str, Sizes, dict[str, Tensor]]:
     """Return the family, the sizes and the weights of a pickled model."""
+    # Shaped like a module: torch.load asks for these three names.
     reader = SimpleNamespace(__name__="shells", Unpickler=_Unpickler, load=pickle.load)
     try:
         contents = torch.load(
@@ -104,6 +106,7 @@ def sizes_of(tensors: dict[str, Tensor], heads: int) -> Sizes:
         heads=heads,
         head_size=tensors[f"{layer}0.attn.to_out.0.weight"].shape[1] // heads,
         mlp_size=tensors[f"{layer}0.mlp.net.1.weight"].shape[0],
+        # Leaves no trace in weights, and has no effect on a model that only plans.
         dropout=0.1,
         num_frames=tensors["predictor.pos_embedding"].shape[1],
         action_size=tensors["action_encoder.patch_embed.weight"].shape[1],

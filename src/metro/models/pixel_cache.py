@@ -26,6 +26,7 @@ def dataset_from_corpus(
         corpus: As `metro.data.corpus.open_corpus` returns it.
         progress: Called with (done, total) episodes while pixels are decoded.
     """
+    # First: a corpus that lacks a column fails before its pixels are decoded.
     states = state_targets(corpus)
     return TrajectoryDataset(
         cache_pixels(corpus, progress=progress),
@@ -36,6 +37,7 @@ def dataset_from_corpus(
         benchmark=corpus.benchmark,
         rendering=corpus.rendering or "stock",
         source={
+            # Without the folder: a corpus that was moved must give the same model file.
             "name": Path(corpus.name).name,
             "digest": corpus.digest,
             "settings": dict(corpus.settings),
@@ -57,12 +59,14 @@ def cache_pixels(
     if not place.exists() or not note.exists() or _read_note(note) != key:
         try:
             write_atomically(place, lambda new: _decode(corpus, new, progress))
+            # Last: an interruption leaves no valid note, and the cache is made again.
             note.write_text(json.dumps(key))
         except OSError as error:
             raise StorageError(
                 f"{place} was not written: {error}. It needs "
                 f"{_num_bytes(corpus) / 1e9:.1f} GB beside the corpus."
             ) from error
+    # A plain array over the same map: slices of np.memmap take longer to make.
     return np.asarray(np.load(place, mmap_mode="r"))
 
 
@@ -83,6 +87,7 @@ def _read_note(note: Path) -> Any:
     try:
         return json.loads(note.read_text())
     except ValueError:
+        # A note that a crash cut short is as good as none.
         return None
 
 

@@ -39,6 +39,7 @@ class Attention(nn.Module):
         self.heads = heads
         self.dropout = dropout
         self.norm = nn.LayerNorm(width)
+        # Rows in the order q, k, v, as released; `unrolling` slices them.
         self.to_qkv = nn.Linear(width, 3 * inner, bias=False)
         self.to_out = nn.Sequential(nn.Linear(inner, width), nn.Dropout(dropout))
 
@@ -50,6 +51,7 @@ class Attention(nn.Module):
             query,
             key,
             value,
+            # A function has no evaluation mode of its own.
             dropout_p=self.dropout if self.training else 0.0,
             is_causal=True,
         )

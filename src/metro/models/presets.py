@@ -25,6 +25,7 @@ class JsonSizes:
     def from_json(cls, values: dict[str, Any]) -> Self:
         """Return the sizes that `to_json` wrote."""
         names = {field.name for field in fields(cls)}
+        # Strictly: a size that is ignored or left at its default is another network.
         if set(values) != names:
             wrong = sorted(set(values) ^ names)
             raise ModelError(

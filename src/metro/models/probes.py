@@ -41,6 +41,7 @@ def prediction_errors(
     """
     rng = np.random.default_rng(seed)
     longest = max(horizons)
+    # One set of starts for all horizons, so that their errors can be compared.
     while longest > 0:
         starts = sequence_starts(
             dataset.lengths, episodes, rows=longest * ACTION_BLOCK + 1
@@ -50,6 +51,7 @@ def prediction_errors(
         longest -= 1
     else:
         return []
+    # Sorted: pixels may be a memory map, best read in one direction.
     starts = np.sort(rng.choice(starts, min(num_sequences, len(starts)), replace=False))
     frames = starts[:, None] + ACTION_BLOCK * np.arange(longest + 1)
     z = model.encode(dataset.pixels[frames.ravel()]).reshape(*frames.shape, -1)
@@ -162,6 +164,7 @@ def _draw_rows(
     dataset: TrajectoryDataset, held_out: NDArray[np.int64], number: int
 ) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
     """Return random rows, a third of them of held-out episodes, and which those are."""
+    # Fixed: successive checks must show the model change, not the draw.
     rng = np.random.default_rng(0)
     others = np.setdiff1d(np.arange(len(dataset.lengths)), held_out)
     fit = sequence_starts(dataset.lengths, others, rows=1)

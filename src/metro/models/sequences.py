@@ -191,6 +191,7 @@ def split_episodes(
     num_episodes: int, held_out: float, seed: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the episodes to train on and those held out, each in ascending order."""
+    # One at least: probes need an episode that was never trained on.
     number = max(1, round(held_out * num_episodes))
     if number >= num_episodes:
         raise ModelError(

@@ -49,16 +49,20 @@ class _Statistic(torch.autograd.Function):
         for number in range(1, KNOTS):
             knot = number * gap
             if number > 1:
+                # Kept apart: the sine still needs the cosine of before the turn.
                 turned = torch.addcmul(cosine * cosine_1, sine, sine_1, value=-1)
                 sine = torch.addcmul(sine * cosine_1, cosine, sine_1)
                 cosine = turned
             window = math.exp(-(knot**2) / 2)
+            # Both halves count; the last knot ends the trapezoids, at half weight.
             weight = window * gap * (1 if number == KNOTS - 1 else 2)
             real, imaginary = cosine.mean(0) - window, sine.mean(0)
             value += weight * (real.square() + imaginary.square()).mean()
+            # The factor B and the 1 / B of the means cancel.
             slope = 2 * weight * knot / projected.shape[1]
             gradient.addcmul_(cosine, imaginary, value=slope)
             gradient.addcmul_(sine, real, value=-slope)
+        # One tensor; autograd would keep the cosines and sines of all knots.
         ctx.save_for_backward(gradient)
         return value * len(projected)
 

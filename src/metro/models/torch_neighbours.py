@@ -51,7 +51,9 @@ class TorchIndex(BruteForceIndex):
         approximate = self._to_device(rows) @ self._columns
         torch.backends.cuda.matmul.allow_tf32 = before
         approximate = approximate.mul_(-2).add_(self._squares).add_(squares[:, None])
+        # Not >=, which NaN would pass as near.
         far = ~(norms < self.FAR)
+        # All alike at 0: every frame is proposed, and measured exactly.
         norms[far] = 0
         approximate[self._to_device(far)] = 0
         for number, episode in enumerate(excluded):
@@ -59,7 +61,9 @@ class TorchIndex(BruteForceIndex):
                 approximate[number, self._latents.rows_of(episode)] = torch.inf
         last = min(num_neighbours, approximate.shape[1])
         least = approximate.topk(last, dim=1, largest=False).values[:, -1].double()
+        # Twice: the k-th gap and that of a nearer frame may both be off.
         limit = least + self._to_device(2 * self._rounding(norms))
+        # With too few frames the limit is infinite; excluded ones must stay out.
         near = (approximate <= limit[:, None]) & (approximate < torch.inf)
         query, other = near.nonzero(as_tuple=True)
         return query.cpu().numpy(), other.cpu().numpy()

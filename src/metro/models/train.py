@@ -47,6 +47,7 @@ def train_on_corpus(
         progress: Called with (done, total) steps.
     """
     path = Path(path)
+    # Before pixels are decoded: a wrong name must fail at once.
     started_from = None if init is None else load_frozen(init)
     dataset = dataset_from_corpus(corpus)
     if dataset.benchmark is None and preset == "small" and started_from is None:

@@ -44,6 +44,7 @@ class OptimiserConfig:
         """Return the learning rate of a step: linear warm-up, then cosine to 0."""
         rising = max(1, round(self.warmup * steps))
         if step < rising:
+            # From step 1 on: at rate 0 the first step would do nothing.
             return self.learning_rate * (step + 1) / rising
         share = (step - rising) / max(1, steps - rising)
         return self.learning_rate * 0.5 * (1 + math.cos(math.pi * share))

@@ -25,6 +25,7 @@ from metro.models.training_task import Model, TrainingTask
 from metro.storage.atomic import write_atomically
 from metro.types import Progress
 
+# A crash loses two minutes at most; more writing would slow small models.
 CHECKPOINT_SECONDS = 120.0
 
 CALIBRATION, QUICK_CALIBRATION = 40, 4
@@ -73,6 +74,7 @@ def run_training(
         progress: Called with (done, total) steps.
     """
     path = Path(path)
+    # Before any work: hours later there would be nowhere to write to.
     if path.exists():
         raise ModelError(f"{path} exists already. Delete it or choose another name.")
     keep_freed_memory()
@@ -122,8 +124,10 @@ class Trainer(Generic[Model]):
     def run(self, progress: Progress | None) -> None:
         """Do the steps that are left; Ctrl-C stops after the step under way."""
         stored = time.monotonic()
+        # As if begun earlier, so that the time before an interruption counts.
         started = stored - self.seconds
         cpu_started = time.process_time() - self.cpu_seconds
+        # Closed on every way out, so that the reading thread ends with the run.
         with interrupts_deferred() as asked, closing(self._advances()) as advances:
             while self.step < self.task.steps:
                 terms = next(advances)
@@ -154,6 +158,7 @@ class Trainer(Generic[Model]):
         # Set from the step, not by a scheduler: nothing more to store in a checkpoint.
         for group in self._optimizer.param_groups:
             group["lr"] = config.rate_at(self.step, task.steps)
+        # Mixed, not added: seed 0 at step 1 must differ from seed 1 at step 0.
         drawn = np.random.SeedSequence([config.seed, self.step]).generate_state(1)
         seed = int(drawn[0])
         with torch.random.fork_rng(devices=[]):
@@ -176,9 +181,11 @@ class Trainer(Generic[Model]):
         self.log.append(entry | {"seconds": round(self.seconds, 1)})
         text = json.dumps(self.log, indent=1)
         self.path.parent.mkdir(parents=True, exist_ok=True)
+        # Whole or not at all: it is read while training still runs.
         write_atomically(f"{self.path}.log.json", text.encode())
 
     def _key(self) -> str:
+        # Sorted, since keys are compared as text.
         return json.dumps(self.task.describe(), sort_keys=True)
 
     def _store(self) -> None:

@@ -85,11 +85,13 @@ class WorldModelTask(TrainingTask[FrozenModel]):
         self._dataset, self._sizes = dataset, sizes
         self._init = None if init is None else init.digest
         self._build(init)
+        # Fine-tuning keeps them: the predictor has learnt actions in these units.
         known = None if init is None else init.action_stats
         self._action_stats = known or ActionStats.of(dataset.actions)
         rows = config.sequence_frames * ACTION_BLOCK
         starts, _ = split_starts(dataset.lengths, config, rows=rows)
         number = len(dataset.lengths)
+        # Probes judge whole episodes, also where training holds out single clips.
         _, self._held_out = split_episodes(number, config.held_out, config.seed)
         self.sampler = SequenceSampler(
             dataset,
@@ -107,6 +109,8 @@ class WorldModelTask(TrainingTask[FrozenModel]):
                 "train_only='predictor' keeps an encoder: give the model that has it "
                 "as init."
             )
+        # Forked, so that the caller's random numbers stay as they were; drawn on the
+        # processor, so that the first weights are the same on every device.
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(config.seed)
             self.network: WorldModelNetwork = WorldModelNetwork(self._sizes)
@@ -137,11 +141,13 @@ class WorldModelTask(TrainingTask[FrozenModel]):
             predicted = unroll(self.network, z[:, 0], blocks[:, :-1])
         else:
             predicted = self.network.predict(z[:, :-1], blocks[:, :-1])
+        # The latents are fixed: terms against their collapse would be constant.
         if config.train_only == "predictor":
             return {"prediction": prediction_loss(z, predicted)}
         if config.family == "pldm":
             terms = pldm_terms(z, predicted)
         else:
+            # On the processor, then moved: the same directions on every device.
             generator = torch.Generator().manual_seed(seed)
             directions = draw_directions(z.shape[2], config.num_directions, generator)
             terms = lewm_terms(z, predicted, directions.to(config.device))
@@ -156,6 +162,7 @@ class WorldModelTask(TrainingTask[FrozenModel]):
         network = WorldModelNetwork(self._sizes).to(self.config.device)
         network.load_state_dict(self.network.state_dict())
         if not self.config.rollout_blocks:  # there the norm stayed as it was
+            # Always the first batches: a resumed run calibrates with the same ones.
             batches = (self.sampler.batch(step) for step in range(num_batches))
             calibrate(network, batches, train_only=self.config.train_only)
         network.cpu()

@@ -58,6 +58,7 @@ def unroll(network: Unrollable, z: Tensor, blocks: Tensor) -> Tensor:
     latents = [z]
     for step in range(blocks.shape[1]):
         first = max(0, step + 1 - window)
+        # Once the window slides, every token gets another place: nothing can be kept.
         grows = first == 0
         if grows:
             x = (latents[-1] + places[step])[:, None]
@@ -89,6 +90,7 @@ class _Layer:
         self._modulations = made.chunk(6, dim=-1)
         self._keys: list[Tensor] = []
         self._values: list[Tensor] = []
+        # For one step only: with more, keys and values of this token are needed again.
         self._alone = _fold_alone(block.attn) if conditions.shape[1] == 1 else None
 
     def __call__(self, x: Tensor, moments: slice, *, grows: bool, last: bool) -> Tensor:
@@ -130,6 +132,7 @@ class _Layer:
         query, key, value = attention.to_qkv(inputs).chunk(3, dim=-1)
         self._keys.append(key)
         self._values.append(value)
+        # The softmax of a single score is 1.
         if len(self._keys) == 1:
             return value
         keys, values = torch.cat(self._keys, dim=1), torch.cat(self._values, dim=1)

@@ -102,10 +102,12 @@ def write_tensors(
     """
     from safetensors.torch import save
 
+    # safetensors refuses other layouts, and our convolutions are channels last.
     tensors = {
         name: tensor.detach().cpu().contiguous()
         for name, tensor in to_released(network.state_dict()).items()
     }
+    # One text, as safetensors allows strings only; sorted, for the same bytes.
     metadata = {key: json.dumps(about, sort_keys=True)}
     # Not safetensors' own save_file, which makes files that only the owner reads.
     write_atomically(path, save(tensors, metadata=metadata))

@@ -65,6 +65,7 @@ def group_frames(
 ) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
     """Return frames in cell order and where cells start, by k-means in two levels."""
     rng = np.random.default_rng(seed)
+    # About √C groups: one level would compare each frame with all C centres.
     num_groups = max(1, round((len(z) / FRAMES_PER_CELL) ** 0.5))
     order, offsets = _sorted_groups(_k_means(z, num_groups, rng, rounds=8), num_groups)
     found: list[NDArray[np.int64]] = []
@@ -151,6 +152,7 @@ def _assign(z: NDArray[np.float32], centres: NDArray[np.float32]) -> NDArray[np.
     for start in range(0, len(z), _ASSIGN_ROWS):
         part = slice(start, start + _ASSIGN_ROWS)
         score = z[part] @ columns
+        # Without ‖z‖², which is the same for every centre.
         score *= -2
         score += norms
         nearest[part] = score.argmin(axis=1)
@@ -161,6 +163,7 @@ def _sorted_groups(
     group: NDArray[np.int32], count: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return row numbers sorted by group, and where groups start."""
+    # Stable: a cell's frames stay in time order, which `fill_from_own_cells` uses.
     order = np.argsort(group, kind="stable")
     sizes = np.bincount(group, minlength=count)
     return order, np.concatenate([[0], np.cumsum(sizes)])
@@ -180,6 +183,7 @@ def _describe(rows, cells, start, first, last):
             cells.centres[c, t] = f32(total / (end - begin))
         away = rows[begin:end] - cells.centres[c]
         basis[:] = start
+        # Twice is enough: bounds hold for any axes, better ones only prune more.
         for _ in range(2):
             basis[:] = np.dot(away.T, np.dot(away, basis.astype(np.float32)))
             _orthonormalise(basis)
@@ -197,6 +201,7 @@ def _orthonormalise(basis):
         before = 0.0
         for t in range(width):
             before += basis[t, k] * basis[t, k]
+        # Once leaves rounding errors along the axes before; twice does not.
         for _ in range(2):
             for other in range(k):
                 along = 0.0

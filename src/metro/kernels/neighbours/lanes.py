@@ -31,6 +31,7 @@ def exact_squared_gap(typing_context, a, i, b, j):
                 _load(builder, first, loop.index, doubles),
                 _load(builder, second, loop.index, doubles),
             )
+            # Not fused: a fused multiply-add rounds once less than `core.gaps` does.
             total = builder.fadd(builder.load(sums), builder.fmul(step, step))
             builder.store(total, sums)
         return _pairwise(builder, builder.load(sums))
@@ -58,6 +59,7 @@ def _load(builder, row, step, doubles):
     """Return the eight numbers at a step of a row, as float64."""
     place = builder.gep(row, [step])
     scalar = place.type.pointee.element
+    # Rows are aligned to their numbers; LLVM would assume that of whole vectors.
     values = builder.load(place, align=4 if isinstance(scalar, ir.FloatType) else 8)
     return values if values.type == doubles else builder.fpext(values, doubles)
 

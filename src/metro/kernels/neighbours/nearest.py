@@ -58,6 +58,7 @@ def nearest_in_cells(single, exact, z, cells, episode, margin, excluded, frame, 
         first = lowest(near, _FIRST_VISITS)
         for visit in range(len(first) + len(near)):
             c = first[visit] if visit < len(first) else visit - len(first)
+            # Bounds are of the rounded query; the given one may be that much nearer.
             limit = f32((gap[q, k_th] + rounded) * (1 + 1e-6))
             if visited[c] or near[c] > limit * _UP:
                 continue

@@ -15,6 +15,7 @@ from metro.kernels.neighbours.lanes import exact_squared_gap
 NUM_AXES = 8
 """Axes of a cell's own basis: as many as a vector register has lanes."""
 
+# Never all of fastmath: inf marks what is excluded and must stay inf.
 ANY_ORDER = {"reassoc", "contract", "arcp", "nsz"}
 NO_NAN = ANY_ORDER | {"nnan"}
 
@@ -148,6 +149,7 @@ def pick(bounds, count, limit, picked):
     """List the places whose bound is within the limit; return how many."""
     found = 0
     for i in range(count):
+        # Always written, counted only if near: no branch to predict wrongly.
         picked[found] = i
         found += 1 if bounds[i] <= limit else 0
     return found

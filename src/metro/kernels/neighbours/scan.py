@@ -37,6 +37,7 @@ _FIRST_VISITS = 48
 _LATEST = 8
 """Rows kept last for one frame, which the next frame of its cell tries first."""
 
+# More than the few float32 roundings of a bound, each of 6e-8.
 _UP = f32(1.000002)
 _DOWN = f32(0.999998)
 
@@ -59,6 +60,7 @@ class Centres(NamedTuple):
 
 def prepare_centres(cells: Cells) -> Centres:
     """Return what every block's views need."""
+    # Centred: errors of products grow with norms, and latents may lie far from 0.
     moved = cells.centres - cells.centres.mean(axis=0)
     squares = np.einsum("ct,ct->c", moved, moved, dtype=np.float64)
     own = np.einsum("ckt,ct->kc", cells.bases, moved, dtype=np.float64)
@@ -171,9 +173,11 @@ def scan_block(rows, cells, episode, centres, ours, margin, block, frame, gap):
             ours, boxes, squares, norms, own, radius, margin, mine, b, rest, near
         )
         visited[:] = False
+        # `fill_from_own_cells` has offered all of these.
         visited[mine] = True
         most = _worst(limits, count)
         nearest = lowest(near, _FIRST_VISITS)
+        # The nearest lower the limits, which then rule out most of the others.
         for visit in range(len(nearest) + num_cells):
             c = nearest[visit] if visit < len(nearest) else visit - len(nearest)
             if visited[c] or near[c] > most:
@@ -187,6 +191,7 @@ def scan_block(rows, cells, episode, centres, ours, margin, block, frame, gap):
             frame_bounds(coordinates, mine, count, here, low, high, bounds)
             slack = axes_margin * length + stored_margin * radius[mine]
             queries = _choose(bounds, limits, count, radius[c] + slack, other, chosen)
+            # The matrix costs as much as eight projections.
             if queries > NUM_AXES:
                 project(points, mine, points, c, bases, c, there)
                 for k in range(NUM_AXES):

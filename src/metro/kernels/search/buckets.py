@@ -109,6 +109,7 @@ def _relax_block(
             start = i64(gates[u64(pool[u64(i + NEAR)])]) >> 1
             prefetch(bridge_frame, start)
             prefetch(bridge_cost, start)
+            # Eight float64 prices may lie on two cache lines.
             prefetch(bridge_cost, start + 7)
         if i + NEXT < tail:
             ahead = i64(pool[u64(i + NEXT)])
@@ -141,6 +142,7 @@ def _relax_block(
                     pool[u64(place)] = u
                     tails[u64(bucket) & mask] = place + 1
             elif offer == known and v < successor[u]:
+                # Ties to the lower frame: routes do not depend on the order of work.
                 successor[u] = v
 
 

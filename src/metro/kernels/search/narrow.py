@@ -191,6 +191,7 @@ def _relax_block(
         if i + NEXT < tail:
             ahead = i64(pool[u64(i + NEXT)])
             stop = i64(gates[u64(ahead + 1)]) >> 1
+            # The frame before leads here too, by its temporal edge.
             prefetch(costs, (ahead - 1) * width)
             for e in range(i64(gates[u64(ahead)]) >> 1, stop):
                 prefetch(cost_to_go, i64(bridge_frame[u64(e)]))

@@ -42,6 +42,7 @@ class MacroActionEncoder(nn.Module):
             activation="gelu",
             batch_first=True,
         )
+        # Nested tensors warn as a prototype; `_BUCKETS` already spare most padding.
         self.encoder = nn.TransformerEncoder(
             layer, sizes.encoder_depth, enable_nested_tensor=False
         )
@@ -63,6 +64,7 @@ class MacroActionEncoder(nn.Module):
         return self.output_proj(self.encoder(tokens, src_key_padding_mask=hidden)[:, 0])
 
 
+# Not a module: as one it would list every weight twice.
 @dataclass(frozen=True)
 class _Level:
     """The macro predictor under the names of a world model's, to be unrolled."""
@@ -98,6 +100,7 @@ class MacroNetwork(nn.Module):
                 cut = blocks[chosen, :longest], is_padding[chosen, :longest]
                 encoded.append(self.latent_action_encoder(*cut))
             shorter = longest
+        # argsort inverts the permutation: rows come back in the order given.
         return torch.cat(encoded)[torch.cat(rows).argsort()].unflatten(0, lead)
 
     def predict(self, z: Tensor, macro_actions: Tensor) -> Tensor:

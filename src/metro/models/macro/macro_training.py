@@ -94,6 +94,7 @@ class MacroTask(TrainingTask[MacroModel]):
         with torch.random.fork_rng(devices=[]):
             torch.manual_seed(config.seed)
             self.network: MacroNetwork = MacroNetwork(sizes)
+        # It maps to this model's latents already; training need not find that again.
         start = model.network.pred_proj.state_dict()
         self.network.high_pred_proj.load_state_dict(start)
         self.network.train()
@@ -105,6 +106,7 @@ class MacroTask(TrainingTask[MacroModel]):
 
     def freeze(self, num_batches: int) -> MacroModel:
         """Return the model as it is now, its batch norms calibrated."""
+        # A copy: calibration must not touch the statistics that training still uses.
         network = MacroNetwork(self._sizes)
         network.load_state_dict(self.network.state_dict())
         with torch.no_grad(), recalculated_norms(network):

@@ -87,6 +87,7 @@ def load_released_macro(
     tensors = read_weights(path)
     high = {name: one for name, one in tensors.items() if name.startswith(_HIGH)}
     low = {_low_name(name): one for name, one in tensors.items() if name not in high}
+    # The one size that differs between benchmarks; all others are as published.
     action_size = _action_size(high, path)
     network = WorldModelNetwork(replace(PAPER, action_size=action_size))
     fill(network, low, str(path))
@@ -96,6 +97,7 @@ def load_released_macro(
     fill(macro, high, str(path))
     return frozen, MacroModel(
         macro,
+        # Of the LeWM inside: no other has the latents that this one predicts.
         encoder_digest=frozen.digest,
         benchmark=benchmark,
         notes={**notes, "name": f"macro-{path.stem}"},

@@ -73,6 +73,7 @@ def rollout_errors(
         )
         if len(starts) == 0:
             break
+        # Seeded per length: one length more or less does not move the others.
         rng = np.random.default_rng(seed)
         drawn = rng.choice(starts, min(num_starts, len(starts)), replace=False)
         metrics.append(_rollout_error(model, source, np.sort(drawn), steps))

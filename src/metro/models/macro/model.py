@@ -94,6 +94,7 @@ class MacroModel:
                 f"actions [B, n, {self.macro_size}], got {list(z.shape)} and "
                 f"{list(macro_actions.shape)}."
             )
+        # Beyond, the context would slide, which it never did in training.
         if macro_actions.shape[1] >= NUM_WAYPOINTS:
             raise ModelError(
                 f"{self.name} predicts at most {NUM_WAYPOINTS - 1} macro steps, "

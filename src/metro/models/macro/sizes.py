@@ -52,6 +52,7 @@ class MacroSizes(JsonSizes):
     @property
     def predictor(self) -> Sizes:
         """The sizes of the macro predictor, as the micro predictor's class has them."""
+        # PAPER fills in what a predictor never reads, such as the image size.
         return replace(
             PAPER,
             latent_size=self.latent_size,

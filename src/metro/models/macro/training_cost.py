@@ -111,6 +111,7 @@ def measure_offline(
     few = latents.subset(range(min(2, latents.num_episodes)))
     find_neighbours(few, workers=workers)  # compiled or loaded before the clock starts
     clock = [_clocks()]
+    # Spread evenly, as lengths may drift along a corpus; unique for short ones.
     episodes = np.unique(np.linspace(0, corpus.num_episodes - 1, SAMPLED).astype(int))
     for episode in episodes:
         model.encode(corpus.frames(int(episode)))
@@ -120,6 +121,7 @@ def measure_offline(
     build_graph(latents, table, PricingCurve.fit(latents, waypoint_budget))
     clock.append(_clocks())
     spent = np.diff(clock, axis=0)
+    # By frames, not episodes: those that were encoded may be longer than most.
     spent[0] *= corpus.num_frames / corpus.lengths[episodes].sum()
     encode, tabled, built = spent[:, 0].tolist()
     return OfflineCost(encode, tabled, built, cpu=float(spent[:, 1].sum()))

@@ -90,6 +90,7 @@ def gather(
     gaps = np.diff(waypoints, axis=1)
     steps = np.arange(gaps.max())
     is_padding = steps >= gaps[..., None]
+    # Padding reads a row of its own span: steps beyond could leave the corpus.
     wanted = frames[:, :-1, None] + ACTION_BLOCK * np.where(is_padding, 0, steps)
     blocks = source.blocks(wanted)
     blocks[is_padding] = 0
@@ -121,5 +122,6 @@ class WindowSampler(EpochSampler):
     def batch(self, step: int) -> MacroBatch:
         """Return the windows of one optimiser step."""
         starts = self.starts_at(step)
+        # Streams 0 and 1: order and waypoints must not share random numbers.
         rng = np.random.default_rng([self._seed, 1, step])
         return gather(self._source, starts, sample_waypoints(len(starts), rng))
