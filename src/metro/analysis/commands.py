@@ -10,6 +10,7 @@ def command_of_config(config: ConfigResult) -> str:
     task, name = config.task, config.task.benchmark
     words = [f"metro evaluate {name} --corpus {task.corpus}"]
     method, option = config.key.name, config.key.option
+    # Such methods ignore the model, but the option is required.
     model = task.model if method in method_names(needs_model=True) else "ANY-MODEL"
     words += [f"--model {model} --method {method}"]
     words += [f"--option {option}"] if option else []

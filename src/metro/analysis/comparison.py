@@ -127,6 +127,7 @@ def methods_of(configs: Sequence[ConfigResult]) -> dict[str, list[ConfigResult]]
 def method_rank(key: MethodKey) -> tuple[int, str]:
     """Return what methods are sorted by: the known ones in order, then the rest."""
     names = method_names()
+    # Methods that this version does not know come last, but are shown.
     return (names.index(key.name) if key.name in names else len(names)), key.label
 
 
@@ -189,6 +190,7 @@ def difference(first: MethodResult, second: MethodResult) -> Difference | None:
         step_budget=first.step_budget,
         num_pairs=len(common),
         gain=float(one.mean() - other.mean()),
+        # Without the seed: runs of one query fail together, so they are drawn together.
         interval=bootstrap_difference(one, other, [key[:3] for key in common]),
         only_first=only_first,
         only_second=only_second,
@@ -223,6 +225,7 @@ def paper_of(
         if one.mean is not None
         and (one.benchmark, one.family, one.method, one.goal_distance) == wanted
     ]
+    # False sorts first, and sorting is stable: the rest keeps the paper's order.
     return sorted(found, key=lambda one: one.step_budget != step_budget)
 
 

@@ -67,6 +67,7 @@ class ConfigResult:
     def frames(self) -> NDArray[np.float64]:
         """Frames to success ``[n]``, infinite where there was none."""
         found = [run.frames for run in self.runs]
+        # Infinity makes comparisons with any T come out right for failures.
         return np.array([np.inf if value is None else value for value in found])
 
     @cached_property
@@ -124,6 +125,7 @@ class ConfigResult:
     def success(self, step_budget: int, seeds: Collection[int] | None = None) -> float:
         """Return the share of runs that succeed within T, of all or of some seeds."""
         solved = self.solved(step_budget)
+        # No seeds means none in common: then all of them count.
         counted = solved if not seeds else solved[np.isin(self.seeds, list(seeds))]
         return float(counted.mean())
 
@@ -210,5 +212,7 @@ def first_best_budget(config: ConfigResult, step_budget: int) -> int:
     Rounded up to whole action blocks.
     """
     best = config.success(step_budget)
+    # The curve never falls, so the first such T is the smallest.
     first = int(np.argmax(config.curve >= best))
+    # Plans act in whole blocks; T itself need not be a multiple.
     return min(step_budget, -(-max(first, 1) // ACTION_BLOCK) * ACTION_BLOCK)

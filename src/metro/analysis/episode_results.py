@@ -80,6 +80,7 @@ def load_records(paths: Iterable[Path]) -> list[dict[str, Any]]:
         if not path.is_file():
             raise BenchmarkError(f"There is no {path}. metro evaluate writes rows.")
         found = read_records(path)
+        # An empty file is more often a wrong path than a result.
         if not found:
             raise BenchmarkError(f"{path} has no rows. Run metro evaluate -o {path}.")
         rows += found
@@ -114,8 +115,10 @@ def _beside_models(rows: Sequence[Mapping[str, Any]]) -> Iterator[Mapping[str, A
     """
     models: dict[str, dict[str, Any]] = {}
     for row in rows:
+        # Broken rows pass: `_read` refuses them with one sentence for all.
         if isinstance(row, Mapping) and row.get("model"):
             named = models.setdefault(_queries_of(row), {})
+            # Dictionaries cannot be keys, and equal models must count once.
             named[json.dumps(row["model"], sort_keys=True)] = row["model"]
     for row in rows:
         if not _is_without_model(row):
@@ -187,10 +190,12 @@ def _method_key(row: Mapping[str, Any]) -> MethodKey:
 
 def _task(row: Mapping[str, Any], query: Query) -> Task:
     model, corpus = row["model"], row["corpus"]
+    # Older rows do not name their query file.
     queries = row.get("queries") or {}
     digests = [str(part.get("digest") or UNKNOWN) for part in (model, corpus, queries)]
     return Task(
         benchmark=str(row["benchmark"]),
+        # Older rows have no family; names of models begin with it.
         family=str(model.get("family") or str(model["name"]).split("-")[0]),
         goal_distance=query.goal_distance,
         model=str(model["name"]),
@@ -214,5 +219,6 @@ def _commit(versions: Mapping[str, str]) -> str:
     if commit:
         # A + says that the source was changed after the commit.
         return str(commit)[:9] + ("+" if str(commit).endswith("+") else "")
+    # An installed package has no commit; its release is the next best.
     release = versions.get("metro-wm") or versions.get("metro")
     return UNKNOWN if release is None else f"{UNKNOWN} (release {release})"

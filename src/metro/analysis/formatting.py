@@ -15,4 +15,5 @@ def paper_percent(one: PaperResult) -> str:
     """Return the success that the paper reports, as it prints it."""
     if one.mean is None:
         return NOTHING
+    # Percent already, unlike our shares.
     return f"{one.mean:.2f}" + ("" if one.std is None else f" ± {one.std:.2f}")

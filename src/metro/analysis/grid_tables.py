@@ -94,6 +94,7 @@ def parse_numbers(text: str) -> list[int]:
     numbers: list[int] = []
     for part in text.split(","):
         first, dash, last = part.strip().partition("-")
+        # This refuses signs as well: -3 would read as a range without a beginning.
         if not first.isdigit() or (dash and not last.isdigit()):
             raise BenchmarkError(
                 f"A list of numbers looks like 1,3-5, got {text!r} at {part!r}."
@@ -110,6 +111,7 @@ def grid_table(rows: Iterable[Mapping[str, Any]], goal_distance: int) -> list[Gr
     The best are those on the Pareto front: none has at least their success in no more
     time, and is better in one of both.
     """
+    # 1.2 d is not whole for every d.
     wanted = [round(multiple * goal_distance) for multiple in _MULTIPLES]
     points = [
         point

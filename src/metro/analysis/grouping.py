@@ -19,12 +19,14 @@ def group_rows(rows: Iterable[Mapping[str, Any]]) -> list[ConfigResult]:
     groups: dict[tuple[Any, ...], list[EpisodeResult]] = {}
     for row in read_results(rows):
         setting = (row.plan_blocks, row.waypoint_budget, row.macro_steps)
+        # T is no part: success latches, so runs of different T answer for each other.
         key = (row.task, row.key, *setting, row.graph, row.macro)
         groups.setdefault(key, []).append(row)
     return sorted(map(_group, groups.values()), key=_order)
 
 
 def _order(config: ConfigResult) -> tuple[Any, ...]:
+    # None and numbers cannot be sorted together.
     numbers = (config.plan_blocks, config.waypoint_budget or 0, config.macro_steps or 0)
     return (config.task, config.method, *numbers, config.graph or "")
 
@@ -47,6 +49,7 @@ def _group(rows: Sequence[EpisodeResult]) -> ConfigResult:
     usual = max(given, key=lambda budget: (given[budget], -budget))
     long = [row for row in kept.values() if row.step_budget >= usual]
     runs = sorted(long, key=lambda row: (*vars(row.query).values(), row.seed))
+    # Runs that differ only in T should agree where both were running: else say so.
     disagree = [
         row
         for row in rows

@@ -31,6 +31,7 @@ _NAMES = {
     "source": "source",
 }
 """The file's short names, and ours."""
+# The setting of LeWM's own paper.
 _FLAT_DISTANCE, _FLAT_BUDGET = 25, 50
 
 
@@ -89,6 +90,7 @@ def read_paper_results(file: Path) -> list[PaperResult]:
 
 
 def _read(one: Mapping[str, Any]) -> PaperResult:
+    # A misspelt name is a KeyError, not a value that is silently left out.
     return PaperResult(**{_NAMES[key]: value for key, value in one.items()})
 
 

@@ -24,6 +24,7 @@ def at_budgets(config: ConfigResult, budgets: Iterable[int]) -> list[BudgetResul
     """Return a configuration at every T that it was run for, by rising T."""
     return [
         BudgetResult(config, t, config.success(t), config.planning_seconds(t))
+        # The lists overlap: 2 d is often one of the paper's budgets.
         for t in sorted(set(budgets))
         if t <= config.step_budget
     ]
@@ -36,6 +37,7 @@ def pareto_front(configs: Sequence[ConfigResult]) -> list[BudgetResult]:
     """
     points = [
         point
+        # Few queries would win a place on the front by luck.
         for config in best_covered(configs)
         for point in at_budgets(config, _paper_budgets(config))
         if point.success > 0

@@ -87,6 +87,7 @@ def _answers(config: ConfigResult, paper: PaperResult) -> bool:
     task = config.task
     ours = (task.benchmark, task.family, config.method, task.goal_distance)
     theirs = (paper.benchmark, paper.family, paper.method, paper.goal_distance)
+    # Success latches: a longer run answers for the paper's T too.
     return ours == theirs and config.step_budget >= paper.step_budget
 
 

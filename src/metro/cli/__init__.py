@@ -1,5 +1,6 @@
 """The command line, one thin function per verb; results go to stdout alone."""
 
+# Imported for their effect: each module adds its verbs to the app.
 from metro.cli import (
     data,
     evaluate,

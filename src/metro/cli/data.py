@@ -68,6 +68,7 @@ def record(
             image_size=image_size,
             rendering=rendering,
             steps=steps,
+            # Python does not know the number of cores on every system.
             workers=workers or os.cpu_count() or 1,
             progress=progress,
             force=force,

@@ -34,8 +34,10 @@ from metro.report.drawing.rollouts import (
     write_rollout_video,
 )
 
+# The farthest goals of the paper, where sub-goals matter most.
 _DISTANCE = 75
 _SEED = 7
+# Small, so that the table moves while one watches.
 _BATCH = 5
 
 
@@ -76,6 +78,7 @@ def run_demo(
     plan = plans[benchmark]
     folder.mkdir(parents=True, exist_ok=True)
     model, path = load_frozen(plan.model), folder / f"{benchmark}.metro"
+    # Both numbers are in the name: another choice must not reuse these queries.
     query_file = folder / f"{benchmark}-{queries}-{seed}.csv"
     episodes = episodes or plan.episodes
     with _recording(benchmark, folder, model, episodes, seed) as corpus:
@@ -147,6 +150,7 @@ def _compare(
     with scoreboard(list(settings)) as show:
         for name, setting in settings.items():
             for end in range(_BATCH, len(queries) + _BATCH, _BATCH):
+                # Ever longer beginnings: rows that are there are not planned again.
                 part = queries.first(min(end, len(queries)))
                 results[name] = evaluate(context, setting, part, rows, batch=_BATCH)
                 show(name, _score(results[name], len(queries)))

@@ -57,6 +57,7 @@ def examine(
     """
     names = list(CHECKS) if names is None else names
     findings: list[Finding] = []
+    # Few at once: checks that crowd each other would run into the time limit.
     with ThreadPoolExecutor(max_workers=min(4, os.cpu_count() or 1)) as threads:
         for finding in threads.map(lambda name: _run(name, time_limit), names):
             findings.append(finding)
@@ -67,6 +68,7 @@ def examine(
 
 def look(name: str) -> None:
     """Carry out one check in this process: prints what it found, or raises."""
+    # On a line of its own: libraries may have printed without a line break.
     sys.stdout.write(f"\n{CHECKS[name].look()}\n")
 
 
@@ -75,6 +77,7 @@ def _run(name: str, time_limit: float) -> Finding:
     cure = CHECKS[name].cure
     try:
         ran = subprocess.run(
+            # The error is the last line; a warning on the way out would take its place.
             [sys.executable, "-W", "ignore", "-c", program],
             capture_output=True,
             text=True,
@@ -183,6 +186,7 @@ def _look_at_env(name: str) -> str:
     picture = env.render()
     took = perf_counter() - started
     env.close()
+    # A renderer without a driver draws one colour and raises nothing.
     if np.ptp(picture) == 0:
         raise WorldError("its picture is empty")
     return f"resets, steps, draws ({1000 * took:.1f} ms) and restores a state"

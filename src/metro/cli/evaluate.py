@@ -127,6 +127,7 @@ def evaluate(
         plan_blocks=_listed(plan_blocks),
         waypoint_budgets=_listed(waypoint_budget),
         step_budget=_default(step_budget, 2 * goal_distance),
+        # One seed for a quick answer; the paper's tables take three.
         planner_seeds=planner_seed or [7],
         macro_steps=macro_steps,
         option=option,
@@ -237,6 +238,7 @@ def sweep(
     settings = grid(
         plan_blocks,
         waypoint_budget,
+        # The longest budget that is compared: smaller T are read off the same runs.
         step_budget=_default(step_budget, 4 * goal_distance),
         planner_seeds=planner_seed or [7, 8, 9],
         method=method,

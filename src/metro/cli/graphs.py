@@ -49,6 +49,7 @@ def build(
     # Before minutes of work, not after them.
     require_writable(output, force=force)
     corpus = read_latents(latents, episode_lengths)
+    # The curve first: it takes seconds, and a wrong H fails here.
     with progress_bar("Pricing curve") as progress:
         pricing = PricingCurve.fit(corpus, waypoint_budget, quantile, progress=progress)
     with progress_bar("Neighbour table") as progress:
@@ -57,6 +58,7 @@ def build(
             num_neighbours,
             workers=workers,
             progress=progress,
+            # Named after the output, so that the same command finds it again.
             checkpoint=Parts(output.with_name(f".{output.name}.partial")),
         )
     graph = build_graph(corpus, table, pricing)

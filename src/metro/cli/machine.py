@@ -28,6 +28,7 @@ def doctor(as_json: AsJson = False) -> None:
         print_json([asdict(finding) for finding in findings])
     else:
         print_findings(findings)
+    # Scripts see from the exit code whether all is well.
     if not all(finding.ok for finding in findings):
         raise typer.Exit(1)
 
@@ -106,6 +107,7 @@ def bench(
         seed,
         threads,
         output,
+        # Progress goes to stderr: stdout has the table alone.
         lambda line: typer.echo(line, err=True),
         latents,
     )

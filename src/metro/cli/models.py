@@ -169,6 +169,7 @@ def train_macro(
     with open_corpus(corpus) as recording:
         recording.require(load_benchmark(benchmark))
         source = MacroSource(read_latents(latents), recording, frozen)
+        # Before training, so that its report can compare both costs.
         if measure:
             metro_seconds = measure_offline(recording, frozen, source.latents).cpu
         options = {"epochs": epochs, "threads": threads, "seed": seed}

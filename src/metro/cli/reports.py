@@ -66,6 +66,7 @@ def reproduce(rows: RowFiles, as_json: AsJson = False) -> None:
         print_json([check.to_json() for check in checks])
         return
     print_table(reproduction.HEADER, reproduction.table_of(checks))
+    # Results that differ only in T share a command.
     commands = dict.fromkeys(check.command for check in checks if check.command)
     if commands:
         typer.echo("\n".join(["", "To run what is missing:", *commands]))

@@ -62,6 +62,7 @@ def rerun(
     config = RerunConfig(
         EvalConfig(benchmark, corpus, model, None, macro, trust_pickle, device),
         output,
+        # From the dataclass, so that a default is written once.
         goal_distances=goal_distance or RerunConfig.goal_distances,
         planner_seeds=planner_seed or RerunConfig.planner_seeds,
         first=first,
@@ -79,6 +80,7 @@ def _show(wanted: Sequence[Any], rows: Path, as_json: bool) -> None:
     checks = [
         check
         for check in reproduction.reproduce(load_records([rows]))
+        # The folder may have rows of other distances, from earlier runs.
         if check.paper in wanted
     ]
     if as_json:

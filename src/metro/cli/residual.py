@@ -96,11 +96,13 @@ def _show(rows: Sequence[Any], output: Path, as_json: bool) -> None:
     from metro.studies.residual.show_residual import COLUMNS, summarise_residuals
 
     results = summarise_residuals(rows)
+    # An empty table would look like a success.
     if not results:
         raise WorldError(f"Every search failed; {output} says why: {rows[0]['error']}")
     if as_json:
         print_json([result.to_json() for result in results])
         return
+    # One benchmark and model per command: the caption names them, not every line.
     first = results[0]
     caption = f"{first.benchmark}, {first.model}; gaps are of recorded frames"
     print_table(COLUMNS[2:], [result.to_text()[2:] for result in results], caption)

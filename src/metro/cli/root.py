@@ -52,6 +52,7 @@ def main() -> None:
     except MetroError as error:
         sys.exit(_complain(str(error), 1))
     except (Interrupted, KeyboardInterrupt):
+        # 130 is what shells expect after Ctrl-C.
         sys.exit(_complain("Interrupted. The same command resumes from here.", 130))
     except MemoryError:
         sys.exit(_complain("Out of memory. Use a machine with more, or less data.", 1))
@@ -73,6 +74,7 @@ def root(
         typer.echo(f"metro-wm {__version__}")
         raise typer.Exit
     if context.invoked_subcommand is None:
+        # As for any wrong usage: scripts must not take it for a success.
         raise typer.Exit(2)
 
 

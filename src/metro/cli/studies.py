@@ -24,6 +24,7 @@ class Studies(TyperGroup):
             from metro.errors import BenchmarkError
             from metro.studies.all_studies import find_study
 
+            # Raises with all names if there is no such study at all.
             known = find_study(cmd_name)
             raise BenchmarkError(
                 f"{known.name} has a command of its own: {known.command}"
@@ -52,6 +53,7 @@ def studies(
     from metro.report.study import count_rows
     from metro.studies.all_studies import STUDIES
 
+    # The default folder may be absent: the list of questions helps without it.
     if results != RESULTS and not results.is_dir():
         raise BenchmarkError(f"There is no folder {results}. Give one with rows.")
     counts = [count_rows(study, results) for study in STUDIES]

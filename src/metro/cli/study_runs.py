@@ -74,6 +74,7 @@ def corpus_size(
         batch=batch,
         workers=workers,
     )
+    # typer may give an empty list for an option that was left out.
     rows = run(CorpusSizeConfig(plan, share or SHARES, subset_seed), success_bar)
     show_study("corpus-size", rows, as_json)
 

@@ -38,6 +38,7 @@ def progress_bar(title: str) -> Iterator[Report]:
     Nothing is drawn where stderr is not a terminal.
     """
     with _bar() as bar:
+        # The total is known with the first report only.
         task = bar.add_task(title, total=None)
 
         def report(done: int, total: int) -> None:
@@ -76,6 +77,7 @@ def _bar(*extra: ProgressColumn) -> Progress:
         TextColumn("left"),
         TimeRemainingColumn(),
     )
+    # Transient: what stays in the terminal is the result.
     return Progress(
         *columns, console=console, transient=True, disable=not console.is_terminal
     )
@@ -89,6 +91,7 @@ def print_table(
     for column in table.columns:
         column.overflow = "fold"  # a name that is cut is no name
     for row in rows:
+        # Brackets in names would be read as markup.
         table.add_row(*map(escape, row))
     Console().print(table)
 
@@ -112,6 +115,7 @@ def scoreboard(names: Sequence[str]) -> Iterator[Callable[[str, Sequence[str]], 
 
         def show(name: str, line: Sequence[str]) -> None:
             lines[name] = line
+            # In a file only the last state of the table is of use.
             live.update(draw(), refresh=live.console.is_terminal)
 
         yield show
@@ -127,6 +131,7 @@ def spinner(title: str) -> Iterator[None]:
     columns = (SpinnerColumn(), TextColumn("{task.description}"), TimeElapsedColumn())
     bar = Progress(*columns, console=console, transient=True)
     bar.add_task(title, total=None)
+    # Not at once: a title that flashes by only disturbs.
     timer = Timer(_PATIENCE, bar.start)
     if console.is_interactive:
         timer.start()
@@ -273,5 +278,6 @@ def _sentence(latents: Latents, leg: Segment) -> str:
         return f"episode {leg.episode}, steps {first} to {last}: {leg.steps} frames"
     if leg.kind is SegmentKind.ARRIVE:
         return "the goal"
+    # Only arriving has no stop.
     assert leg.stop is not None
     return f"to {_place(latents, leg.stop)}"

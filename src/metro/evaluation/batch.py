@@ -54,6 +54,7 @@ def _plan_batch(
     rollouts = make_rollouts(context, setting, queries)
     planner = make_micro_planner(context, setting, queries)
     seconds = run_rollouts(rollouts, planner, step_budget=setting.step_budget)
+    # A batch is encoded and planned at once: a query's own time cannot be known.
     shared = {name: spent / len(queries) for name, spent in vars(seconds).items()}
     rows = [
         to_json(setting, query)
@@ -61,6 +62,7 @@ def _plan_batch(
         | {"batch": len(queries)}
         for query, rollout in zip(queries, rollouts, strict=True)
     ]
+    # A failed environment may be broken: the next batch must not get it.
     context.envs.discard(*(each.env for each in rollouts if each.error is not None))
     return rows
 
@@ -158,6 +160,7 @@ def _outcome(
         "tags": _tags(context, query),
         "error": rollout.error,
         "kinds": dict(rollout.kinds),
+        # Finer digits are noise, and there are many rows.
         "seconds": {name: round(spent, 5) for name, spent in seconds.items()},
     }
 

@@ -217,6 +217,7 @@ class EvalContext:
 
     def goal_latent(self, query: Query) -> NDArray[np.float32]:
         """Return the latent ``[D]`` of a query's goal frame."""
+        # Encoded, not looked up: methods without a graph have no latents to look in.
         goal = self.corpus.frames(query.episode)[query.goal]
         latent: NDArray[np.float32] = self.model.encode(goal[None])[0]
         return latent
@@ -237,6 +238,7 @@ class EvalContext:
         return own
 
     def _actions(self) -> NDArray[np.float32]:
+        # The last frame of an episode has no action, and simulators choke on NaN.
         return np.nan_to_num(self.corpus.column("action").astype(np.float32))
 
     def _open_env(self) -> Env:

@@ -57,6 +57,7 @@ def look_at(env: Env, corpus: Corpus, query: Query) -> Query:
         if step == query.start:
             env.set_goal(corpus.row(first + query.goal))
         met.append(env.is_solved())
+    # Without the start: a ratio to a recording of 0 frames means nothing.
     later = [step for step, solved in enumerate(met) if solved and step > 0]
     return replace(
         query, is_presolved=met[0], demonstration_frames=later[0] if later else None

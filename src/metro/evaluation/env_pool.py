@@ -32,4 +32,5 @@ class EnvPool:
 
     def close(self) -> None:
         """Close all of them."""
+        # Unpacked into a tuple first, for the list shrinks meanwhile.
         self.discard(*self._envs)

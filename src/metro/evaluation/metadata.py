@@ -43,6 +43,7 @@ def row_metadata(
         },
         "rendering": model.rendering,
         "device": str(model.device),
+        # Between instruction sets latents may differ in the last bit.
         "processor": torch.backends.cpu.get_cpu_capability(),
         "renderer": str(find_renderer(context.benchmark)),
         "versions": library_versions() | {"commit": commit()},

@@ -33,6 +33,7 @@ def pack(rows: Iterable[JsonObject]) -> bytes:
     """Return the content of a packed file; the same rows give the same bytes."""
     lines: list[bytes] = []
     known: dict[str, int] = {}
+    # Rows that share nothing need no header at the beginning.
     current = json.dumps({})
     for row in rows:
         header = {name: row[name] for name in row if name in SHARED}

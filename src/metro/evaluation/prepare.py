@@ -22,6 +22,7 @@ def prepare_queries(  # noqa: PLR0913
     """Return the queries at ``path``; draw them if they are not there or of others."""
     if path.exists():
         found = load_queries(path)
+        # Queries name frames by number, and in another corpus those are other frames.
         if found.corpus == corpus.digest:
             return found
     with bar("Looking at queries") as progress:
@@ -34,4 +35,5 @@ def prepare_queries(  # noqa: PLR0913
             progress=progress,
         )
     save_queries(drawn, path, corpus=corpus.digest)
+    # Read back, for name and digest are those of the file.
     return load_queries(path)

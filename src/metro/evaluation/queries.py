@@ -35,6 +35,7 @@ class Query:
     episode: int
     start: int
     goal: int
+    # Facts do not identify a query: with or without them it is the same one.
     is_presolved: bool | None = field(default=None, compare=False)
     demonstration_frames: int | None = field(default=None, compare=False)
 
@@ -108,6 +109,7 @@ def sample_queries(
     if seed < 0:
         raise BenchmarkError(f"seed must be 0 or more, got {seed}.")
     lengths = np.asarray(episode_lengths)
+    # Episodes that are too short have no start, not a negative number of them.
     starts = np.maximum(lengths - goal_distance, 0)
     ends = np.cumsum(starts)
     if count > ends[-1]:
@@ -135,6 +137,7 @@ def save_queries(
     if corpus is not None:
         text.write(f"{_CORPUS}{corpus}\n")
     known = [f for f in _FACTS if any(getattr(q, f) is not None for q in queries)]
+    # The digest is of bytes, which must be the same on every system.
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow([*_COLUMNS, *known])
     for query in queries:
@@ -153,6 +156,7 @@ def load_queries(path: str | Path) -> QuerySet:
         raise BenchmarkError(
             f"There is no query file {path}. Sample one: metro queries."
         ) from None
+    # What is no text at all is refused below, with a reason.
     corpus, rows = _split(content.decode("utf-8", "replace"))
     columns = tuple(rows[0]) if rows else ()
     if columns[:3] != _COLUMNS or not set(columns[3:]) <= set(_FACTS):

@@ -65,6 +65,7 @@ class Setting:
 
     def __post_init__(self) -> None:
         method = find_method(self.method)
+        # The dataclass is frozen, and an alias must not split equal runs in two.
         object.__setattr__(self, "method", method.name)
         if (self.waypoint_budget is None) == method.needs_graph:
             known = " and ".join(method_names(needs_graph=True))
@@ -102,6 +103,7 @@ class Setting:
 
     def seed_of(self, query: Query) -> int:
         """Return the seed of a query's own random numbers."""
+        # Mixed with the query: its numbers do not depend on what else is planned.
         parts = [self.planner_seed, query.episode, query.start, query.goal]
         return int(np.random.SeedSequence(parts).generate_state(1)[0])
 
@@ -167,11 +169,13 @@ def require_writable(path: Path) -> None:
 
 def append_records(rows: Iterable[Record], path: Path) -> None:
     """Append rows to a JSONL file; they are on disk when this returns."""
+    # This creates the file too, which r+b needs.
     require_writable(path)
     with path.open("r+b") as file:
         _mend_the_end(file, path)
         file.write(b"".join(map(to_line, rows)))
         file.flush()
+        # A power cut must not lose rows that progress has already counted.
         os.fsync(file.fileno())
 
 
@@ -191,6 +195,7 @@ def _mend_the_end(file: BufferedRandom, path: Path) -> None:
     try:
         parse_line(line)
     except ValueError:
+        # A kill cut the row short: its query is planned again.
         file.truncate(file.seek(end - len(line)))
     else:
         file.write(b"\n")
@@ -220,6 +225,7 @@ def read_records(path: Path) -> list[Record]:
         try:
             row = unpacker.take(parse_line(line))
         except ValueError:
+            # Only the last line can be torn by a kill; elsewhere the file is damaged.
             if number == len(lines) and line[:1] in (b"", b"{"):
                 break
             raise BenchmarkError(_not_a_row(f"Line {number}", path)) from None
@@ -240,6 +246,7 @@ def pack_records(path: Path) -> Path:
     if not rows:
         raise BenchmarkError(f"{path} has no rows to pack.")
     write_atomically(packed, pack(rows))
+    # Only now, when the packed file is safe.
     path.unlink()
     return packed
 

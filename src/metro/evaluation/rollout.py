@@ -83,6 +83,7 @@ def run_rollouts(
     loop = ClosedLoop(planner)
     for number, rollout in enumerate(rollouts):
         loop.begin(number, rollout.first_selector)
+        # One counter for both: what the loop counts is then in the rollout.
         rollout.kinds = loop.episodes[number].kinds
     step = 0
     live = list(range(len(rollouts)))
@@ -110,6 +111,7 @@ def _look(rollout: Rollout, step: int) -> Image:
     if step > 0:
         with surviving(rollout):
             return rollout.env.render()
+    # After a failure any picture will do: the caller drops the rollout.
     return rollout.first
 
 

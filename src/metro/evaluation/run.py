@@ -59,13 +59,16 @@ def evaluate(  # noqa: PLR0913  (one argument per option of the verb)
     with _opened(source) as context:
         tasks, wanted = _tasks(context, settings, as_query_set(queries), done, batch)
         report = _reporter(progress, done, wanted)
+        # Rows from an earlier run show at once.
         report()
+        # One batch is planned here: to start a process would take longer.
         if workers == 1 or len(tasks) <= 1:
             _finish((plan_item(context, task) for task in tasks), path, done, report)
             tasks = []
     # Closed first: the workers open the parts themselves, and memory counts.
     if tasks and isinstance(source, EvalConfig):
         _finish(plan_items(source, tasks, workers), path, done, report)
+    # In the order asked for, whichever worker was first.
     return [done[key] for key in wanted]
 
 

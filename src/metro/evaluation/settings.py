@@ -32,6 +32,7 @@ def choose_settings(  # noqa: PLR0913  (one argument per option of the verb)
     if chosen.needs_graph:
         if source.graph is None:
             raise BenchmarkError(f"method {method} needs a graph: metro build LATENTS.")
+        # Read only where no H was chosen: a graph takes time to load.
         budgets = waypoint_budgets or [load_graph(source.graph).waypoint_budget]
     elif waypoint_budgets:
         budgets = waypoint_budgets  # refused by `Setting`, with a reason

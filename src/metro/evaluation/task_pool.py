@@ -41,6 +41,7 @@ def plan_items(
     return pool.run_tasks(
         plan_item,
         items,
+        # A function, not an open context: files and simulators do not cross processes.
         open_context=source.open,
         workers=workers,
         if_lost=_failed,

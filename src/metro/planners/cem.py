@@ -42,6 +42,7 @@ class CEMSettings:
                 raise ModelError(
                     f"{name} must be at least 1, got {getattr(self, name)}."
                 )
+        # One elite has no standard deviation: all later candidates would be NaN.
         if not 2 <= self.num_elites <= self.num_samples:
             raise ModelError(
                 f"num_elites must be in [2, {self.num_samples}], got {self.num_elites}."
@@ -168,6 +169,7 @@ class CEM:
                 draw=lambda mean, spread: self._draw(mean, spread, streams),
                 cost=lambda candidates: self._cost(start, end, candidates),
             )
+        # The elites' mean, not the best candidate, as swm's solver returns it.
         return last.mean.numpy()
 
     def _draw(
@@ -188,9 +190,12 @@ class CEM:
         number = candidates.shape[1]
         latents = start.repeat_interleave(number, dim=0)
         last = self.model.rollout(latents, candidates.flatten(0, 1))[:, -1]
+        # On the CPU, where the random numbers are drawn, whatever the model's device.
         gaps = last.cpu().unflatten(0, (len(start), number)) - end[:, None]
+        # No root: the order of candidates is the same without it.
         return gaps.square().sum(dim=-1)
 
 
 def _tensor(latents: NDArray[Any]) -> Tensor:
+    # A copy, for torch warns of arrays that must not be written to.
     return torch.from_numpy(np.array(latents, dtype=np.float32))

@@ -42,6 +42,7 @@ def _problems(planner: MicroPlanner, frames: NDArray[np.uint8]) -> Iterator[str]
         shape = list(np.shape(observed))
         yield f"encode must return [{len(frames)}, D], got {shape}"
         return
+    # A copy, for torch takes no negative strides.
     both = planner.plan(observed, observed[::-1].copy(), [0, 1])
     yield from _plan_problems(both, 2)
     # Queries that have met their goal drop out, whatever their number was.

@@ -43,6 +43,7 @@ class CEMPlanner:
         self, observed: NDArray[Any], target: NDArray[Any], queries: Sequence[int]
     ) -> NDArray[np.float32]:
         """Return raw actions ``[B, plan_blocks * action_block, A]``."""
+        # By the query's number: those that met their goal have dropped out.
         streams = [self._streams[query] for query in queries]
         blocks = self._cem.plan(observed, target, streams)
         actions = blocks.reshape(len(blocks), -1, self._model.action_size)

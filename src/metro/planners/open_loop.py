@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+# One number, not none, so that arrays keep their shapes.
 _NOTHING = np.zeros(1, dtype=np.float32)
 
 

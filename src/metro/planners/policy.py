@@ -57,6 +57,7 @@ class MetroPolicy(Policy):
         super().__init__(model, **options)
         self.graph = load_graph(graph) if isinstance(graph, str | Path) else graph
         made = Provenance.of(self.graph.latents)
+        # Latents from elsewhere need not name their model.
         if made.model.digest is not None:
             made.require(model=known_digest(self.model))
         self._held_out = held_out

@@ -145,6 +145,7 @@ class Policy(ABC):
         """
         if self._num_envs == 0:
             raise BenchmarkError("Call set_env or reset first.")
+        # A World gives a history of frames; the last one is the present.
         frames, goals = (np.asarray(infos[key])[:, -1] for key in ("pixels", "goal"))
         # swm resets an environment by itself and says so in the next infos only.
         fresh = infos.get("_needs_flush")
@@ -152,6 +153,7 @@ class Policy(ABC):
             self._goals.pop(int(number), None)
         over = np.asarray(infos.get("terminated", np.zeros(len(frames)))).reshape(-1)
         live = [number for number in range(len(frames)) if not over[number]]
+        # NaN, not 0: acting on it by mistake would be noticed.
         actions = np.full((len(frames), self.model.action_size), np.nan, np.float32)
         if live:
             actions[live] = self._act(frames[live], [goals[n] for n in live], live)
@@ -197,6 +199,7 @@ class Policy(ABC):
 
 def _same(one: Goal, other: Goal) -> bool:
     if isinstance(one, list | tuple) and isinstance(other, list | tuple):
+        # Not strict: lists of different lengths are different goals, not an error.
         pairs = zip(one, other, strict=False)
         return len(one) == len(other) and all(_same(*pair) for pair in pairs)
     return np.array_equal(one, other)

@@ -72,6 +72,7 @@ class SolverPlanner:
             receding_horizon=plan_blocks,
             action_block=block,
             plan_len=plan_blocks * block,
+            # Plans are executed whole: nothing is left to start the next one from.
             warm_start=False,
         )
         space = Box(-1, 1, (num_envs, model.action_size), dtype=np.float32)

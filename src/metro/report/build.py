@@ -96,6 +96,7 @@ def _draw(tasks: Tasks) -> tuple[Plots, dict[str, bytes]]:
     for number, (task, configs) in enumerate(tasks.items(), start=1):
         place = f"{task.benchmark}-{task.family}-d{task.goal_distance}"
         for draw, what in ((draw_curves, "success"), (draw_fronts, "seconds")):
+            # Numbered: tasks that differ only in their corpus would share a file.
             name = f"{number:02d}-{place}-{what}.png"
             drawn[name] = draw(configs)
             picture = Picture(name, f"{titles[task]}: {_PLOTS[what]}")
@@ -155,6 +156,7 @@ def _lead(inputs: ReportInputs, tasks: Tasks) -> str:
     ]
     spent = ""
     if shares:
+        # Ends that print alike are one number, not a range.
         ends = dict.fromkeys(f"{100 * end:.1f}" for end in (min(shares), max(shares)))
         spent = f" Metro's own part of the planning time: {' to '.join(ends)} %."
     return (

@@ -86,6 +86,7 @@ def _markdown(block: Block) -> str:
         case Picture():
             return f"![{block.description}]({block.name})"
         case Fold():
+            # Markdown has nothing that folds.
             return to_markdown([block.heading, *block.blocks]).rstrip("\n")
         case Table():
             return _table(block)
@@ -98,5 +99,6 @@ def _table(table: Table) -> str:
 
 
 def _line(cells: Iterable[str]) -> str:
+    # A bare bar would begin another column.
     shown = (cell.replace("|", "\\|") for cell in cells)
     return f"| {' | '.join(shown)} |"

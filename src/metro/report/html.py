@@ -34,8 +34,10 @@ def to_html(blocks: Sequence[Block], pictures: Mapping[str, bytes]) -> str:
         pictures: The bytes of every picture, by name.
     """
     page = _Page(pictures)
+    # Before the rest: title and contents are known after all headings.
     body = "\n".join(map(page.render, blocks))
     style = files("metro.report").joinpath("style.css").read_text()
+    # The empty icon keeps browsers from asking a server for one.
     return (
         '<!doctype html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
         '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
@@ -108,6 +110,7 @@ class _Page:
 
     def _anchor(self, heading: Heading) -> str:
         """Return a name for a link to a heading, the same for the same page."""
+        # A heading without Latin letters would have an empty anchor.
         plain = re.sub(r"[^a-z0-9]+", "-", heading.text.lower()).strip("-") or "part"
         for name in _numbered(plain):
             if name not in self._anchors:

@@ -75,6 +75,7 @@ def gather(paths: Iterable[Path]) -> ReportInputs:
         files += found
         for file in find_record_files(path / STUDIES):
             name = record_name(file)
+            # Two folders may have the same study: its rows belong together.
             studies[name] = [*studies.get(name, []), *load_records([file])]
         pictures += _pictures(path / PICTURES)
         if (path / PREFACE).exists():

@@ -14,9 +14,11 @@ def sections(text: str) -> list[tuple[str, str]]:
     lines, found = text.split("\n"), [("", [])]  # type: list[str], list[tuple[str, list[str]]]
     fenced = False
     for line in lines:
+        # A ## in a code block is a comment, not a heading.
         fenced ^= line.startswith(_FENCE)
         if line.startswith("## ") and not fenced:
             found.append((line[3:].strip(), []))
+        # The page has a title and rules of its own.
         elif line.strip() != "---" and not line.startswith("# "):
             found[-1][1].append(line)
     return [(title, "\n".join(body).strip()) for title, body in found]

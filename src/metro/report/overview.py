@@ -140,6 +140,7 @@ def _blocks_tried(result: MethodResult | None, configs: Sequence[ConfigResult]) 
     """Return which h won, and which were tried on as many queries."""
     if result is None:
         return ""
+    # An h that was not run for this T could not win.
     able = [one for one in configs if one.step_budget >= result.step_budget]
     blocks = sorted({one.plan_blocks for one in best_covered(able)})
     return f", h = {result.config.plan_blocks} of {', '.join(map(str, blocks))}"

@@ -26,6 +26,7 @@ from metro.analysis.task import Task
 from metro.errors import MissingExtra
 from metro.planners.methods.registry import method_names
 
+# The first six are Okabe and Ito's, which colour-blind readers can separate.
 COLOURS = (
     *("#0072b2", "#d55e00", "#e69f00", "#009e73", "#cc79a7", "#56b4e9"),
     *("#8c564b", "#7f7f7f", "#bcbd22", "#17becf", "#000000", "#9467bd"),
@@ -112,6 +113,7 @@ def _draw_fronts(
     """Draw the Pareto front of every method that plans; return a handle by label."""
     handles = {}
     for label, some in methods_of(configs).items():
+        # Methods that do not plan take no time, and a log axis has no zero.
         points = pareto_front(some) if some and some[0].plans else []
         if points:
             (handles[label],) = axes.plot(
@@ -129,7 +131,9 @@ def _tidy(axes: Any, title: str) -> None:
     axes.set_title(title, fontsize=9)
     axes.grid(visible=True, alpha=0.25)
     axes.spines[["top", "right"]].set_visible(False)
+    # Planning times of methods are factors apart.
     axes.set_xscale("log")
+    # Plain numbers read faster than powers of ten.
     axes.xaxis.set_major_formatter("{x:g}")
     axes.tick_params(labelsize=7)
     axes.set(ylim=(-3, 103))
@@ -169,6 +173,7 @@ def draw_fronts(configs: Sequence[ConfigResult]) -> bytes:
 def _place(label: str, config: ConfigResult) -> int:
     """Return the number of a method; its options share it."""
     name = label if label in _PLACES else config.key.name
+    # A method that this version does not know still needs a look.
     return _PLACES.index(name) if name in _PLACES else len(_PLACES) - 1
 
 
@@ -183,6 +188,7 @@ def _look(label: str, config: ConfigResult) -> dict[str, str]:
 def _curve(axes: Any, result: MethodResult, look: dict[str, str]) -> None:
     config, count = result.config, result.num_runs
     curve = config.curve[: result.step_budget + 1]
+    # Rates are counts over n: rounding gives the exact count back.
     bands = [wilson(round(rate * count), count) for rate in curve]
     low, high = np.array(bands).T
     parts = (result.label, config.setting_text, f"n = {count}")
@@ -220,6 +226,7 @@ def to_png(figure: Any) -> bytes:
     file = BytesIO()
     # Without the version of matplotlib the same rows give the same bytes.
     figure.savefig(file, format="png", dpi=150, metadata={"Software": None})
+    # pyplot keeps figures alive until they are closed.
     pyplot().close(figure)
     return file.getvalue()
 
@@ -227,6 +234,7 @@ def to_png(figure: Any) -> bytes:
 def pyplot() -> Any:
     """Return matplotlib's pyplot, drawing to memory; it is imported only here."""
     try:
+        # Without a display: reports are made on servers too.
         import_module("matplotlib").use("agg")
     except ImportError:
         raise MissingExtra(

@@ -47,6 +47,7 @@ def files_of(study: Study, results: Path) -> list[Path]:
     if study.reads_evaluation:
         return find_record_files(results)
     found = find_record_files(results / "studies")
+    # By name without endings: the file may be plain or packed.
     return [file for file in found if record_name(file) == study.name]
 
 

@@ -28,6 +28,7 @@ def study_part(inputs: ReportInputs, studies: Sequence[Study]) -> Section:
             page += [Text("Not run. This runs it:")]
         page += [Command(study.command)]
     known = {study.name for study in studies}
+    # Said, not raised: results of another version must still give a report.
     page += [
         Text(f"There are rows of {name}, but no study of this name: left out.")
         for name in sorted(inputs.study_rows.keys() - known)
@@ -60,4 +61,5 @@ def _nested(study: Study, block: Block) -> Block:
 
 
 def _picture_name(study: Study, picture: str) -> str:
+    # Two studies may give their pictures the same name.
     return f"study-{study.name}-{picture}"

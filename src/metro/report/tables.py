@@ -36,6 +36,7 @@ def success_table(
     for label, some in methods_of(configs).items():
         results = method_results(label, some)
         rows += [_success_row(result, paper) for result in results]
+        # It keeps its line: a method that is not shown is not missed.
         if not results:
             budgets = budgets_of(task.goal_distance)
             known = paper_text(task, label, budgets[0], paper)
@@ -119,6 +120,7 @@ def times(configs: Sequence[ConfigResult]) -> Table:
         rows.append(
             (
                 result.label,
+                # Runs are timed as a whole, so this T is the one that was run.
                 str(result.config.step_budget),
                 str(result.num_runs),
                 *(_number(spent[phase], 3) for phase in PHASES),
@@ -207,6 +209,7 @@ def _setting(config: ConfigResult) -> tuple[str, str]:
 
 def _kinds(config: ConfigResult) -> str:
     total = config.kinds.total()
+    # Ties by name: the order of rows must not show.
     counted = sorted(config.kinds.items(), key=lambda item: (-item[1], item[0]))
     return ", ".join(f"{kind} {n / total:.0%}" for kind, n in counted) or NOTHING
 

@@ -43,6 +43,7 @@ def task_sections(
         for task, configs in tasks.items():
             if task.benchmark == benchmark:
                 blocks = _section(configs, paper, plots.get(task, []))
+                # Folded, for there are dozens of tasks and a reader wants one.
                 page.append(Fold(Heading(titles[task], 3), tuple(blocks)))
     return page
 

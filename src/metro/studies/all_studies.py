@@ -9,6 +9,7 @@ from metro.studies.paired import ORACLE, RE_ENTRY
 from metro.studies.residual.show_residual import RESIDUAL
 from metro.studies.saturation import SATURATION
 
+# Listed by hand, not discovered: the order is that of the report.
 STUDIES: tuple[Study, ...] = (
     RESIDUAL,
     SATURATION,

@@ -36,6 +36,7 @@ def measure_missing(
     done = {key(row): row for row in read_records(path)}
     for described, measure in wanted:
         if key(described) not in done:
+            # Kept in `done` too: what is wanted twice is measured once.
             done[key(described)] = measure()
             # Appended at once, so that an interruption loses one measurement at most.
             append_records([done[key(described)]], path)
@@ -58,6 +59,7 @@ def parse_rows(
     for text in texts:
         try:
             found.append(parse(json.loads(text)))
+        # People edit these files by hand: any part may be absent or of another type.
         except (KeyError, TypeError, ValueError, AttributeError) as problem:
             raise BenchmarkError(
                 f"This is not a row of the study {study} ({type(problem).__name__}: "
@@ -84,7 +86,9 @@ def commits_of(rows: Iterable[Record]) -> str:
 
 
 def _commit(row: Record) -> str:
+    # Rows that an installed package wrote have no commit.
     commit = str(row["versions"].get("commit") or UNKNOWN)
+    # The + marks changed source; cutting the hash must not hide that.
     return commit[:9] + ("+" if commit.endswith("+") else "")
 
 
@@ -135,6 +139,7 @@ def pair_up(
     Success counts within T = ``step_budget``, else within the longest T of both.
     """
     common = _runs(first) & _runs(second)
+    # Nothing is known beyond the shorter of the two runs.
     if not common:
         return None
     budget = step_budget or min(first.step_budget, second.step_budget)
@@ -143,6 +148,7 @@ def pair_up(
         for result in (first, second)
     )
     found = difference(one, other)
+    # Only a lack of common runs gives None, and that was ruled out above.
     if found is None:
         raise AssertionError("runs in common, and no difference")
     return PairedResults(one, other, found)
@@ -165,4 +171,5 @@ def notes_of(results: Iterable[ConfigResult]) -> list[Block]:
         for result in results
         for note in result.notes
     )
+    # Several pairs share a result: its note is to appear once, in order of appearance.
     return [Text(note) for note in dict.fromkeys(notes)]

@@ -96,6 +96,7 @@ def run(config: OfflineCostConfig) -> list[dict[str, Any]]:
     with open_corpus(config.corpus) as corpus:
         corpus.require(load_benchmark(config.benchmark))
         model = load_frozen(config.model, trust_pickle=config.trust_pickle)
+        # The CPU unless asked: processor time does not count what a GPU does.
         model.to(choose_device(config.device or "cpu"))
         subject = _Subject(corpus, model, read_latents(config.latents))
         row = _describe(subject, config)
@@ -106,6 +107,7 @@ def run(config: OfflineCostConfig) -> list[dict[str, Any]]:
 def run_key(row: Record) -> tuple[Any, ...]:
     """Return what a row measures: a second row of the same key is not measured."""
     parts = [(row[part] or {}).get("digest") for part in ("model", "corpus", "macro")]
+    # A key must be hashable, and JSON objects have no order.
     return (row["benchmark"], *parts, str(sorted(row["setting"].items())))
 
 
@@ -132,6 +134,7 @@ def _describe(subject: _Subject, config: OfflineCostConfig) -> dict[str, Any]:
         "setting": {
             "waypoint_budget": config.waypoint_budget,
             "threads": config.threads,
+            # Part of the key: with more episodes it is another measurement.
             "sampled_episodes": min(SAMPLED, corpus.num_episodes),
         },
         "versions": library_versions() | {"commit": commit()},
@@ -154,12 +157,14 @@ def training_cost(source: str, model: "FrozenModel") -> dict[str, Any]:
     path = asset_path(source) if source in macro_asset_names() else Path(source)
     named = {"name": macro.name, "digest": macro.digest}
     report = Path(f"{path}.report.json")
+    # A missing report and one without costs need the same advice.
     cost = json.loads(report.read_text()).get("cost", {}) if report.is_file() else {}
     if not {"steps", "minutes"} <= cost.keys():
         raise ModelError(
             f"{report.name} beside {path} does not say what training took. Train the "
             f"model with metro train-macro, or leave --macro out."
         )
+    # Processor time is optional: reports of earlier trainings lack it.
     kept = {name: cost.get(name) for name in ("steps", "minutes", "cpu_minutes")}
     return {**named, **kept, "source": report.name}
 
@@ -171,6 +176,7 @@ def _measure(subject: _Subject, row: dict[str, Any]) -> dict[str, Any]:
     from metro.models.macro.training_cost import measure_offline
 
     setting, latents = row["setting"], subject.latents
+    # The load says how far to trust the minutes: others may have used the machine.
     before, threads = os.getloadavg()[0], torch.get_num_threads()
     torch.set_num_threads(setting["threads"])
     try:
@@ -183,6 +189,8 @@ def _measure(subject: _Subject, row: dict[str, Any]) -> dict[str, Any]:
             workers=setting["threads"],
         )
     finally:
+        # Threads belong to the whole process: whoever runs next must find them
+        # unchanged.
         torch.set_num_threads(threads)
     return {
         **row,
@@ -196,6 +204,7 @@ def _load_kernels(latents: "Latents") -> None:
     """Load compiled kernels now, outside the measured time."""
     from metro.core.neighbours import SMALL, find_neighbours
 
+    # Just enough frames: below SMALL another path is taken, which loads nothing.
     needed = int((latents.episode_lengths.cumsum() < SMALL).sum()) + 1
     find_neighbours(latents.subset(range(min(needed, latents.num_episodes))))
 
@@ -230,6 +239,7 @@ class _Cost:
 
 def _parse(row: Record) -> _Cost:
     seconds = {name: float(row["seconds"][name]) for name in (*_PHASES[:3], "cpu")}
+    # Summed here: a total on file could disagree with its parts.
     seconds["total"] = sum(seconds[name] for name in _PHASES[:3])
     before, after = map(float, row["load"])
     macro = row["macro"] or {}
@@ -251,6 +261,7 @@ def _parse(row: Record) -> _Cost:
 def render(rows: Sequence[Record]) -> Section:
     """Return our costs and the paper's. Paper: Sec. 6.2."""
     costs = parse_rows(rows, NAME, _parse)
+    # Digests break ties, so that lines keep their places in every report.
     costs.sort(key=lambda cost: (cost.name[0], cost.digests))
     require_once([", ".join(cost.name) for cost in costs], NAME)
     lines = tuple(cost.to_text() for cost in costs)

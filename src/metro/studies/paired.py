@@ -68,6 +68,7 @@ class _Comparison:
         theirs = [
             result.arrival_ratio
             for name in (METRO, self.method)
+            # The same T comes first; at another T arrivals are others too.
             for result in paper_of(task, name, budget, self.paper)[:1]
         ]
         return (
@@ -85,10 +86,12 @@ class _Comparison:
         return [
             self._missing_line(result)
             for result in self.paper
+            # T is left out: a task that we ran for any T is not missing.
             if result.method == self.method and _place(result)[:3] not in known
         ]
 
     def _missing_line(self, other: PaperResult) -> tuple[str, ...]:
+        # The paper lists some settings without a number, which cannot stand beside one.
         metro = next(
             result
             for result in self.paper
@@ -126,6 +129,7 @@ def find_pairs(
     for some in by_task(results).values():
         for other in (result for result in some if result.method == method):
             alike = [result for result in some if _is_alike(result, other)]
+            # The longest of any H: `best_config` drops those that were run for less.
             longest = max((result.step_budget for result in alike), default=0)
             for budget in _budgets(other, min(longest, other.step_budget), paper):
                 chosen = best_config(alike, budget)
@@ -139,6 +143,7 @@ def _budgets(
     result: ConfigResult, longest: int, paper: Sequence[PaperResult]
 ) -> list[int]:
     theirs = paper_of(result.task, result.method, longest, paper)
+    # A set, for the paper's T is often our longest one.
     return sorted({longest, *(min(one.step_budget, longest) for one in theirs)})
 
 
@@ -169,6 +174,7 @@ def _blocks(
     compared = _Comparison(method, load_paper_results(), with_arrivals)
     pairs = find_pairs(group_rows(rows), method, compared.paper)
     lines = [*map(compared.line, pairs), *compared.missing_lines(pairs)]
+    # Other methods share these files; their commits are no concern of this table.
     used = [row for row in rows if row["setting"]["method"] in (METRO, method)]
     caption = f"Success in percent, mean ± std over planner seeds; {commits_of(used)}."
     yield Text(reading)

@@ -45,6 +45,7 @@ class PlanningConfig:
 
     source: EvalConfig
     output: Path
+    # The d of the paper's table on corpus size.
     goal_distance: int = 75
     plan_blocks: int = 1
     waypoint_budget: int | None = None
@@ -70,6 +71,7 @@ class PlanningConfig:
             METRO.name,
             plan_blocks=[self.plan_blocks],
             waypoint_budgets=None if budget is None else [budget],
+            # The shorter of the two budgets that methods are compared at, 2 d and 4 d.
             step_budget=2 * self.goal_distance if steps is None else steps,
             planner_seeds=self.planner_seeds,
         )
@@ -97,6 +99,7 @@ def plan_in_each(
                 context.check(setting, queries)
             adopted += known_rows(context, settings, queries, known)
     done = {run_key(row) for row in read_records(config.output)}
+    # Copied into the study's own file, which must be complete without `known`.
     append_records([row for row in adopted if run_key(row) not in done], config.output)
     rows: list[Record] = []
     with bar(title) as progress:
@@ -146,6 +149,7 @@ def _over_all(
     solved_before = sum(row["frames_to_success"] is not None for row in rows)
 
     def report(done: int, total: int, solved: int) -> None:
+        # Contexts to come are taken to be as large: they plan the same queries.
         progress(before + done, before + contexts_left * total, solved_before + solved)
 
     return report

@@ -81,17 +81,20 @@ def run(config: RerunConfig, bar: ProgressBar) -> list[PaperResult]:
             f"The paper has no result of {model.family} on {benchmark.name} at d = "
             f"{', '.join(map(str, distances))}."
         )
+    # Only now: a wrong request leaves no empty folder behind.
     config.folder.mkdir(parents=True, exist_ok=True)
     graph = config.folder / f"{benchmark.name}-{model.family}.metro"
     with open_corpus(source.corpus) as corpus:
         corpus.require(benchmark)
         corpus.build_graph(
             model,
+            # Any H would do: the evaluation prices the same neighbour table for each.
             waypoint_budget=max(result.waypoint_budget or 1 for result in results),
             cache=graph,
             device=source.device,
             progress=bar,
         )
+        # All before planning starts: a d without enough queries fails early.
         queries = {
             distance: _queries(benchmark, corpus, distance, config, bar)
             for distance in distances
@@ -156,6 +159,7 @@ def _queries(
     name = f"{benchmark.name}-d{distance}.csv"
     own = benchmarks_folder() / "queries" / name
     found = load_queries(own) if own.exists() else None
+    # Queries name frames by number, and in another corpus those are other frames.
     if found is None or found.corpus != corpus.digest:
         found = prepare_queries(
             benchmark,

@@ -70,6 +70,7 @@ class SaturationConfig:
 def run(config: SaturationConfig, progress: Progress) -> list[dict[str, Any]]:
     """Measure all latents that the file has no row of; return the rows of all."""
 
+    # A generator, so that one file's latents are in memory at a time.
     def wanted() -> Iterator[Any]:
         for path in config.latents:
             latents = read_latents(path)
@@ -206,10 +207,12 @@ def draw(curves: Sequence[Curve]) -> bytes:
         figsize=(1.2 + 2.9 * len(names), 3.4),
         layout="constrained",
         sharey=True,
+        # A single benchmark must give a table of panels too.
         squeeze=False,
     )
     for axes, name in zip(panels[0], names, strict=True):
         some = [curve for curve in curves if curve.benchmark == name]
+        # Curves beyond the last colour are left to the table.
         for curve, colour in zip(some, COLOURS, strict=False):
             d, median, low, high = np.array(
                 [(p.distance, p.median, p.lower, p.upper) for p in curve.points]

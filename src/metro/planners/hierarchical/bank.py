@@ -19,6 +19,7 @@ from metro.models.macro.sizes import CHUNK_BLOCKS
 from metro.models.sequences import sequence_starts
 from metro.planners.hierarchical.budgets import BANK_SIZE, BOX_CHUNKS
 
+# With fewer, the 5 % quantiles would rest on two or three chunks.
 _LEAST_CHUNKS = 64
 _LIMIT = 3.0
 _MARGIN = 0.05
@@ -53,6 +54,7 @@ class Recorded:
 
     def episodes_of(self, rows: NDArray[np.int64]) -> NDArray[np.int64]:
         """Return the episode of each row."""
+        # From the right: an end is the first row of the next episode.
         return np.searchsorted(np.cumsum(self.lengths), rows, side="right")
 
 

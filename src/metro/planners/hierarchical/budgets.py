@@ -37,6 +37,7 @@ class MacroSearch:
                 raise BenchmarkError(
                     f"{name} must be at least 1, got {getattr(self, name)}."
                 )
+        # The macro model was trained on so many waypoints, not on more.
         if not 1 <= self.macro_steps < NUM_WAYPOINTS:
             raise BenchmarkError(
                 f"macro_steps must be in [1, {NUM_WAYPOINTS - 1}], "

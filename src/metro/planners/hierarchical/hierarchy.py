@@ -66,6 +66,7 @@ class Hierarchy:
             goal,
             stream,
             replan_interval=chosen.replan_interval,
+            # With a bank every search draws new sequences: no mean to carry over.
             warm_start=not chosen.variant.has_bank,
         )
 

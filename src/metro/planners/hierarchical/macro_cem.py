@@ -157,6 +157,7 @@ class BankCEM:
         base = mean  # the sequences that the present residuals are added to
 
         def draw(mean: Tensor, spread: Tensor) -> Tensor:
+            # The cost needs the sequences that were drawn: residuals alone say nothing.
             nonlocal base
             base = self._draw(stream)
             residuals = torch.randn(base.shape, generator=stream) * spread + mean
@@ -219,6 +220,7 @@ class _Ends:
 
     def plan(self, macro_actions: Tensor, costs: list[float]) -> MacroPlan:
         """Return a plan of these macro actions ``[h, E]``."""
+        # Predicted once more: a mean of elites was never a candidate.
         latents = self.latents(macro_actions[None])[0]
         cost = float((latents[-1] - self._goal).square().sum())
         return MacroPlan(macro_actions, latents.numpy(), cost, tuple(costs))

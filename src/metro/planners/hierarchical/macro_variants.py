@@ -82,6 +82,7 @@ def _check(variant: MacroVariant, plan: Plan, goal_distances: Sequence[int]) -> 
 
     model = require_frozen(plan.context.model, variant.name)
     require_macro(variant.name, plan.context.macro, model)
+    # Called for its errors: a distance without a published budget is refused now.
     for distance in goal_distances:
         _settings(variant, plan, distance)
 
@@ -106,6 +107,7 @@ def _hierarchy(variant: MacroVariant, plan: Plan, distance: int) -> "Hierarchy":
 
     context = plan.context
     return context.once(
+        # Without the planner seed: all seeds share a bank.
         (variant, plan.macro_steps, plan.option, distance),
         lambda: prepare_hierarchy(
             _settings(variant, plan, distance),

@@ -26,6 +26,7 @@ class MetroSelector(HoldForNPlans):
 
     def choose(self, observed: Vector) -> Target:
         """Enter the graph where the observation is, and return the next sub-goal."""
+        # All are kept: a policy shows where it heads, and why.
         self.sub_goals.append(self._planner(observed))
         return self.sub_goals[-1].latent, self.sub_goals[-1].kind.value
 

@@ -12,6 +12,7 @@ from metro.planners.open_loop import NoSelector
 def _make_micro_planner(
     plan: Plan, queries: Sequence[QueryLike], seeds: Sequence[int]
 ) -> ReplayPlanner:
+    # An empty script, which `ReplayPlanner` fills up with zeros.
     empty = np.zeros((0, plan.context.benchmark.action_size), dtype=np.float32)
     return ReplayPlanner([empty] * len(queries), plan.frames)
 

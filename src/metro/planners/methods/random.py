@@ -21,6 +21,7 @@ class RandomPlanner(NoSelector):
 
     def __init__(self, action_size: int, frames: int, seeds: Sequence[int]) -> None:
         self._shape = (frames, action_size)
+        # A stream for each query: what is planned beside it must not matter.
         self._streams = [np.random.default_rng(seed) for seed in seeds]
 
     def plan(

@@ -14,6 +14,7 @@ _registered: list[Method] = []
 def register(method: Method) -> Method:
     """Add a method that is defined elsewhere, for this process; return it."""
     _registered.append(method)
+    # Else a method that is added after the first look would not be found.
     methods.cache_clear()
     return method
 

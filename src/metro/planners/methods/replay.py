@@ -31,6 +31,7 @@ class ReplayPlanner(NoSelector):
     def _next(self, query: int) -> NDArray[np.float32]:
         script, first = self._scripts[query], self._done[query]
         self._done[query] += self._frames
+        # T may be longer than the recording, and plans of a batch must be equally long.
         actions = np.zeros((self._frames, script.shape[1]), dtype=np.float32)
         left = script[first : first + self._frames]
         actions[: len(left)] = left

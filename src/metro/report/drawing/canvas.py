@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 
 from metro.errors import MissingExtra
 
+# The first six are Okabe and Ito's, which colour-blind readers can separate.
 _EPISODE_COLOURS = (
     *("#0072b2", "#e69f00", "#009e73", "#cc79a7", "#d55e00", "#56b4e9"),
     *("#6a51a3", "#8c564b", "#bcbd22", "#1b9e9e"),
@@ -68,6 +69,7 @@ class Canvas:
     def box(self, corner: tuple[int, int], size: tuple[int, int], colour: str) -> None:
         """Fill a box."""
         (left, top), (wide, high) = corner, size
+        # Pillow's rectangles include their last pixel.
         self._draw.rectangle((left, top, left + wide - 1, top + high - 1), fill=colour)
 
     def arrow(self, start: tuple[int, int], stop: int, colour: str) -> None:
@@ -135,6 +137,7 @@ def write_video(
 
 def _pillow(module: str) -> Any:
     try:
+        # By name, so that this module loads without Pillow, which is an extra.
         return import_module(f"PIL.{module}")
     except ImportError:
         raise MissingExtra(

@@ -66,6 +66,7 @@ def make_storyboard(
     passed = {
         keyframe.episode
         for keyframe in keyframes
+        # The goal's own episode is arrived at, not passed through.
         if keyframe.reached_by is not SegmentKind.ARRIVE
     }
     summary = (
@@ -125,6 +126,7 @@ def _stops(
             pace = one.cost / one.steps
             for steps in range(every, one.steps, every):
                 yield one.start + steps, before + steps * pace, one.kind
+        # Arriving has no frame to stop at: it ends in the goal.
         yield goal if one.stop is None else one.stop, one.total, one.kind
 
 

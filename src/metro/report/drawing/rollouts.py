@@ -64,6 +64,7 @@ def record_rollout(
     rollout = plan_one(context, setting, query)
     pictures = np.stack([rollout.first, *rollout.pictures])
     column = context.benchmark.map_column
+    # Worlds without a map are drawn as pictures, and nobody looks at their path.
     path = np.zeros((len(pictures), 2))
     if column is not None:
         start = context.corpus.row(context.frame_of(query.episode, query.start))
@@ -74,6 +75,7 @@ def record_rollout(
 def render_map(benchmark: Benchmark, row: StateColumns) -> Image:
     """Return the environment at full size in the state ``row``."""
     env = open_env(benchmark)
+    # What a state does not hold is then the same in every picture.
     env.reset(0)
     env.set_state(row)
     picture = env.render()
@@ -110,6 +112,7 @@ def draw_map(route: RouteMap, rollouts: Sequence[RecordedRollout], path: Path) -
     for axes in (left, right):
         axes.imshow(route.background, alpha=0.45)
         axes.set_axis_off()
+    # Every third: dots of neighbouring frames overlap anyway.
     left.scatter(*route.positions[::3].T, s=0.6, c="#999999", linewidths=0)
     _draw_route(left, route)
     left.set_title(_route_title(route.segments), fontsize=10)
@@ -173,6 +176,7 @@ def write_rollout_video(
 ) -> None:
     """Write a GIF: what each planner saw, side by side, and the goal."""
     length = max(len(rollout.pictures) for rollout in rollouts)
+    # Every second frame halves the file, and motion stays smooth.
     frames = [_video_frame(rollouts, goal, step) for step in range(0, length, 2)]
     # The end stays for a second, so that it can be read before the video repeats.
     write_video([*frames, *[frames[-1]] * 15], path, _MILLISECONDS)

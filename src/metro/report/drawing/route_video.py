@@ -63,12 +63,14 @@ def _draw_line(
 ) -> None:
     """Draw the whole route as a metro line, and where we are on it."""
     top, wide = place
+    # A route can be free: start and goal may look alike.
     scale = (wide - 2 * MARGIN) / max(board.keyframes[-1].paid, 1e-9)
     for after in board.keyframes[1:]:
         ends = (after.paid - after.price, after.paid)
         start, stop = (int(MARGIN + scale * paid) for paid in ends)
         is_recorded = after.reached_by is SegmentKind.TEMPORAL
         colour = board.colours[after.episode] if is_recorded else Colours.BLACK
+        # A cheap segment must stay visible.
         canvas.box((start, top), (max(stop - start + 1, 2), 6), colour)
     canvas.ring((int(MARGIN + scale * now.paid), top + 3))
 

@@ -46,6 +46,7 @@ def is_video(path: Path) -> bool:
 
 def require_place(path: Path, *, force: bool) -> None:
     """Raise `StorageError` if a storyboard cannot or must not be written here."""
+    # Called for its error: a wrong ending is found before anything is drawn.
     is_video(path)
     if path.is_dir() or not path.parent.is_dir():
         raise StorageError(f"{path} cannot be written: no such folder, or it is one.")
@@ -87,6 +88,7 @@ def draw_storyboard(board: Storyboard, corpus: Corpus, path: Path) -> None:
     side, keyframes = enlarged(corpus.image_size), board.keyframes
     wide, high = side + 2 * BORDER, side + 2 * BORDER + _BAND
     rows = -(-len(keyframes) // _COLUMNS)
+    # As few columns as the rows need: the last row is then not almost empty.
     columns = -(-len(keyframes) // rows)
     across, down = wide + _BETWEEN, high + _UNDER
     bottom = _TITLE + rows * down
@@ -102,6 +104,7 @@ def draw_storyboard(board: Storyboard, corpus: Corpus, path: Path) -> None:
         _draw_keyframe(
             canvas, (left, top), keyframe, colours[keyframe.episode], picture
         )
+        # A slice, for the last keyframe has no next one.
         for after in keyframes[number + 1 : number + 2]:
             middle = top + _BAND + BORDER + side // 2
             _draw_segment(canvas, (left + wide, middle), after, colours[after.episode])

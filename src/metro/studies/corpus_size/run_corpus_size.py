@@ -38,6 +38,7 @@ class CorpusSizeConfig:
 
 def run(config: CorpusSizeConfig, bar: ProgressBar) -> list[Record]:
     """Plan every query with the graph of every share; return all rows."""
+    # The evaluation's own options: contexts may differ in their share alone.
     contexts = [
         SubsetConfig(
             **vars(config.plan.source), share=share, subset_seed=config.subset_seed
@@ -60,6 +61,7 @@ def choose_episodes(num_episodes: int, share: float, seed: int) -> NDArray[np.in
     """
     if not 0 < share <= 100:
         raise BenchmarkError(f"A share must be in (0, 100] percent, got {share:g}.")
+    # Rounded, not cut off: as near to the percent as whole episodes allow.
     count = round(num_episodes * share / 100)
     if count < FEWEST:
         raise BenchmarkError(
@@ -68,6 +70,7 @@ def choose_episodes(num_episodes: int, share: float, seed: int) -> NDArray[np.in
             f"share or corpus."
         )
     order = np.random.default_rng(seed).permutation(num_episodes)
+    # Sorted: the choice is random, the order of frames in the graph must not be.
     return np.sort(order[:count])
 
 
@@ -82,6 +85,7 @@ def subset_graph(whole: FrameGraph, episodes: NDArray[np.int64]) -> FrameGraph:
         return whole
     latents = whole.latents.subset([int(episode) for episode in episodes])
     pricing = PricingCurve.fit(latents, whole.waypoint_budget, whole.pricing.quantile)
+    # Not cut from the whole table: for a neighbour left out, the next one moves up.
     table = find_neighbours(latents, whole.num_neighbours)
     return build_graph(latents, table, pricing)
 
@@ -108,6 +112,7 @@ class SubsetConfig(EvalConfig):
             number = whole.latents.num_episodes
             episodes = choose_episodes(number, self.share, self.subset_seed)
             graph = subset_graph(whole, episodes)
+        # Even Ctrl-C: the files are open, and nobody else has the context to close it.
         except BaseException:
             opened.close()
             raise
@@ -116,6 +121,7 @@ class SubsetConfig(EvalConfig):
             opened.corpus,
             opened.model,
             graph,
+            # A query's ends may be in an episode that the graph does not have.
             corpus_latents=whole.latents,
             graph_episodes=episodes,
             extra_metadata={

@@ -61,6 +61,7 @@ def _line(
     task, line = result.task, MethodResult(result.method, result, result.step_budget)
     low, high = line.interval
     theirs = paper.get((task.benchmark, task.family, subset.share))
+    # The paper's table is of one d, and says nothing about others.
     if theirs is None or task.goal_distance != _PAPER_DISTANCE:
         reported = NONE
     else:
@@ -98,11 +99,15 @@ def draw(results: Sequence[tuple[Subset, ConfigResult]]) -> bytes:
         success = np.array([100 * line.success for _, line in points])
         ends = 100 * np.array([line.interval for _, line in points])
         look = {"color": COLOURS[place % len(COLOURS)], "marker": "o", "capsize": 3}
+        # matplotlib takes the lengths of error bars, not their ends.
         axes.errorbar(shares, success, np.abs(ends.T - success), label=name, **look)
+    # Shares are factors apart: on a linear axis 1, 3 and 10 % would touch.
     axes.set_xscale("log")
     shown = sorted({subset.share for subset, _ in results})
     axes.set_xticks(shown, [f"{share:.3g}" for share in shown], minor=False)
+    # A log axis adds ticks in between, at shares that nobody ran.
     axes.minorticks_off()
+    # Wider than 0 to 100: markers at the ends would be cut in half.
     axes.set(xlabel="share of the episodes, %", ylabel="success, %", ylim=(-3, 103))
     axes.grid(visible=True, alpha=0.25)
     figure.legend(frameon=False, fontsize=8, loc="outside lower left")
@@ -125,10 +130,12 @@ def _results(rows: Sequence[Record]) -> list[tuple[Subset, ConfigResult]]:
 def _order(one: tuple[Subset, ConfigResult]) -> tuple[Any, ...]:
     subset, result = one
     setting = (result.plan_blocks, result.waypoint_budget or 0)
+    # Falling share: each line then shows what fewer episodes lose.
     return (result.task, *setting, subset.seed, -subset.share)
 
 
 def _parse(row: Record) -> tuple[Subset, Record]:
+    # Converted here, where `parse_rows` can say which row is wrong.
     share, seed = float(row["share"]), int(row["subset_seed"])
     return Subset(share, seed, int(row["episodes_used"])), row
 

@@ -52,6 +52,7 @@ class MicroPlannerConfig:
         """Return the settings of all methods: flat has its own h, oracle metro's."""
         found = []
         for metro in self.plan.metro_settings():
+            # No graph, no H: these rows must have the run keys of metro evaluate.
             oracle = replace(metro, method=ORACLE.name, waypoint_budget=None)
             flat = replace(oracle, method=FLAT.name, plan_blocks=self.flat_blocks)
             found += [
@@ -75,9 +76,11 @@ class MicroPlannerConfig:
 def run(config: MicroPlannerConfig, bar: ProgressBar) -> list[Record]:
     """Plan every query with both models; return all rows."""
     contexts = config.contexts()
+    # Loaded before anything is planned: a wrong pair is found in seconds, not hours.
     base, tuned = (
         load_frozen(one.model, trust_pickle=one.trust_pickle) for one in contexts
     )
+    # Equal weights plan alike: the gain would be zero and mean nothing.
     if base.digest == tuned.digest:
         raise ModelError(
             f"--model and --fine-tuned are the same weights ({short(base.digest)}). "
@@ -100,9 +103,11 @@ def require_same_encoder(base: FrozenModel, tuned: FrozenModel) -> None:
         }
         for model in (base, tuned)
     )
+    # Equal to the bit: training does not touch a frozen encoder.
     same = ours.keys() == theirs.keys() and all(
         torch.equal(ours[name], theirs[name]) for name in ours
     )
+    # The same weights give other latents of pictures of another size.
     if not same or base.image_size != tuned.image_size:
         raise ModelError(
             f"{tuned.name} has another encoder than {base.name}, so the graph does not "
@@ -135,6 +140,7 @@ class ModelConfig(EvalConfig):
             opened.corpus,
             opened.model,
             opened.graph,
+            # The graph was encoded with the base, and that is the digest it names.
             encoder_digest=None if self.own_graph else base.digest,
             extra_metadata=_role(opened.model.digest, base.digest),
         )
@@ -147,6 +153,7 @@ def _role(digest: str | None, base: str) -> dict[str, Any]:
 def _require_roles(base: FrozenModel, tuned: FrozenModel, path: Path) -> None:
     """Raise `BenchmarkError` if a file has one of the models as something else."""
     models = {model.digest: model for model in (base, tuned)}
+    # Run keys have no role: resuming would silently keep rows of the wrong one.
     for row in read_records(path):
         model = models.get(str((row.get("model") or {}).get("digest")))
         if model is None:

@@ -58,6 +58,7 @@ def render(rows: Sequence[Record]) -> Section:
     ]
     pairs.sort(key=_order)
     ours = _table(pairs, rows) if pairs else Text(_UNPAIRED)
+    # The base first, as in the table.
     lines = [line for pair in pairs for line in reversed(pair.both)]
     notes = notes_of(line.config for line in lines)
     return Section((Text(_READING), ours, _paper_table(), *notes))
@@ -95,6 +96,7 @@ def _order(pair: PairedResults) -> tuple[Any, ...]:
 def _table(pairs: Sequence[PairedResults], rows: Sequence[Record]) -> Table:
     lines = []
     for pair in pairs:
+        # The gain is fine-tuned minus base, but a table reads from base to fine-tuned.
         result, (tuned, base, *differences) = pair.first.config, pair.texts
         setting = (result.task.goal_distance, result.method, *result.setting)
         shown = ["-" if value is None else str(value) for value in setting]
@@ -130,6 +132,7 @@ def _paper_table() -> Table:
 
 def _parse(row: Record) -> tuple[tuple[str, str], Record]:
     if row["role"] not in (BASE, FINE_TUNED):
+        # `parse_rows` turns a ValueError into a sentence that names the row.
         raise ValueError(f"role {row['role']!r}")
     return (str(row["base"]), str(row["role"])), row
 

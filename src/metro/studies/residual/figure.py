@@ -40,9 +40,11 @@ def draw_pictures(
         path: The PNG file.
     """
     kept = [row for row in rows if row["residual"] is not None]
+    # One budget only: a latent must not fill two columns.
     kept = [row for row in kept if row["budget"] == kept[-1]["budget"]][:_COLUMNS]
     if not kept:
         raise BenchmarkError("No row has a state to draw: every search failed.")
+    # Stock rendering, for readers' eyes, whichever one the encoder was trained on.
     opened = OpenAdapter(load_benchmark(source.benchmark), 224, "stock")
     try:
         with open_corpus(source.corpus) as corpus:
@@ -65,6 +67,7 @@ def _frames_below(
     rows: Sequence[dict[str, Any]], source: EvalConfig, config: TargetConfig
 ) -> list[int]:
     """Return the recorded frame to draw under each row."""
+    # Controls have no query to retrieve for, and metro's sub-goals are frames already.
     if config.method in (*CONTROLS, METRO.name) or source.graph is None:
         return [_own_or_nearest(row) for row in rows]
     found = find_sub_goals(source, config)
@@ -77,6 +80,7 @@ def _frames_below(
             routes, _ = context.routes_for(budget, query)
             sub_goal = MetroPlanner(routes)(found.observed[latent["row"]])
             goal = context.frame_of(query.episode, query.goal)
+            # Without a frame the sub-goal is the goal itself.
             frames.append(goal if sub_goal.frame is None else sub_goal.frame)
     return frames
 

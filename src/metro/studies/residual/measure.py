@@ -58,6 +58,7 @@ class SearchContext:
         # On the CPU unless asked: rows of one study are then equal to the last bit.
         self.model = model.to(choose_device(source.device or "cpu"))
         loaded = load(config.latents)
+        # A graph holds its latents: whoever has the graph needs no second file.
         self.latents: Latents = getattr(loaded, "latents", loaded)
         with open_corpus(source.corpus) as corpus:
             corpus.require(self.benchmark)
@@ -99,6 +100,7 @@ class SearchContext:
         }
         try:
             found = self._search(target, frames, budgets, seed)
+        # Our own errors mean wrong input, which every other latent would meet too.
         except (
             BenchmarkError,
             LatentsError,
@@ -110,6 +112,7 @@ class SearchContext:
                 self._open.close()
             self._open = self._open_adapter()
             found = [{"residual": None, "error": message} for _ in budgets]
+        # One search serves all budgets, so each row has the time of the whole search.
         seconds = round(time.perf_counter() - started, 2)
         return [measured | row | {"seconds": seconds} for row in found]
 
@@ -119,6 +122,7 @@ class SearchContext:
         largest = Budget(
             max(budget.restarts for budget in budgets),
             max(budget.iterations for budget in budgets),
+            # Budgets share it: a search with more is not a smaller one continued.
             budgets[0].candidates,
         )
         history = search_states(
@@ -127,6 +131,7 @@ class SearchContext:
             self.encode,
             Starts(self.states[frames], self._spread),
             budget=largest,
+            # With the latent's digest: its row is the same in any order and any subset.
             seed=(seed, int(digest_of(target)[:8], 16)),
         )
         rows = []
@@ -137,6 +142,7 @@ class SearchContext:
                     "residual": best.residual,
                     "state": [float(value) for value in best.state],
                     "num_renders": best.num_renders,
+                    # Only for a look; the residual itself is kept in full.
                     "course": [round(gap, 5) for gap in history.best_so_far(budget)],
                     "error": None,
                 }
@@ -163,6 +169,7 @@ class SearchContext:
                 f"{count} restarts need frames of other episodes, the corpus has "
                 f"{len(order)}. Record more."
             )
+        # One start per episode first: frames of one recording are nearly alike.
         _, first = np.unique(self.latents.episode_of(order), return_index=True)
         others = np.setdiff1d(np.arange(len(order)), first)[:count]
         kept = order[np.concatenate([np.sort(first), others])[:count]]

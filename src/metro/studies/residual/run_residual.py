@@ -31,6 +31,7 @@ from metro.studies.residual.targets import (
 from metro.types import Progress, ProgressBar, Vector
 from metro.version import commit
 
+# A median of so many is within about 2 % of the gaps' spread.
 _SAMPLES = 5_000
 
 
@@ -118,10 +119,13 @@ def measure_residuals(  # noqa: PLR0913  (one argument per setting)
         raise BenchmarkError(f"workers must be at least 1, got {workers}.")
     chosen = {name: find_budget(name) for name in budgets}
     done = {run_key(row): row for row in read_records(path)}
+    # Checked now: a file that cannot be written must not cost hours of search.
     require_writable(path)
     tasks, wanted = _plan(config, targets, chosen, seed, set(done))
+    # Closed whatever happens: worker processes would outlive an error here.
     with closing(_measure(config, tasks, workers)) as measured:
         for rows in measured:
+            # Per latent, so that an interruption costs one search at most.
             append_records(rows, path)
             done |= {run_key(row): row for row in rows}
             if progress is not None:
@@ -131,6 +135,7 @@ def measure_residuals(  # noqa: PLR0913  (one argument per setting)
 
 def run_key(row: Mapping[str, Any]) -> str:
     """Return what a row measures: rows of equal keys are the same measurement."""
+    # Versions are no part of it: a new commit resumes old rows, and reports name both.
     names = ("benchmark", "method", "latent", "budget", "seed", "rendering", "setting")
     digests = [
         (row.get(part) or {}).get("digest") for part in ("model", "corpus", "macro")
@@ -145,6 +150,7 @@ def typical_gaps(latents: Latents) -> dict[str, float]:
     u, v = rng.integers(latents.num_frames, size=(2, _SAMPLES))
     apart = latents.episode_of(u) != latents.episode_of(v)
     last = latents.episode_offsets[1:] - 1
+    # The last frame of an episode has no next one.
     first = np.setdiff1d(u, last)
     across = gaps_of_pairs(latents.z, u[apart], latents.z, v[apart])
     consecutive = gaps_of_pairs(latents.z, first, latents.z, first + 1)
@@ -205,6 +211,7 @@ def _measure(
     config: SearchConfig, tasks: Sequence[_Task], workers: int
 ) -> Generator[list[dict[str, Any]], None, None]:
     """Yield the rows of every task, from this process or from several."""
+    # For one task, starting a process costs more than it saves.
     if len(tasks) > 1 and workers > 1:
         # The renderer is chosen once: pictures of two renderers could differ.
         renderer = find_renderer(load_benchmark(config.source.benchmark))
@@ -225,6 +232,7 @@ def _measure_here(
     import torch
 
     threads = torch.get_num_threads()
+    # One thread as in a worker: sums in another order could differ in the last bit.
     torch.set_num_threads(1)
     try:
         with closing(config.open()) as context:

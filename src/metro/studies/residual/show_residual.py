@@ -97,6 +97,7 @@ def summarise_residuals(rows: Sequence[Record]) -> list[ResidualResult]:
         key = row["benchmark"], _model(row), *_source(row), row["budget"]
         groups.setdefault(key, []).append(row)
     cells = [_cell(key, groups[key]) for key in sorted(groups, key=_order)]
+    # Where every search failed there is no median to show.
     return [cell for cell in cells if cell.num_latents]
 
 
@@ -133,6 +134,7 @@ def draw_residuals(rows: Sequence[Record], benchmark: str) -> bytes:
     groups: dict[tuple[str, ...], list[float]] = {}
     for row in kept:
         values = groups.setdefault((*_source(row), row["budget"]), [])
+        # Latents of two models have different units; frame gaps make them comparable.
         values.append(row["residual"] / row["gaps"]["consecutive"])
     names = sorted(groups, key=lambda name: _order(("", "", *name)))
     figure, axes = pyplot().subplots(figsize=(7.2, 3.6), layout="constrained")
@@ -144,17 +146,20 @@ def draw_residuals(rows: Sequence[Record], benchmark: str) -> bytes:
         [groups[name] for name in names],
         positions=places,
         widths=0.5,
+        # Every value is drawn as a point below, outliers among them.
         showfliers=False,
         manage_ticks=False,
     )
     for place, name in zip(places, names, strict=True):
         values = sorted(groups[name])
+        # Steps of the golden ratio spread points evenly, and the same in every report.
         jitter = 0.36 * ((np.arange(len(values)) * 0.618) % 1 - 0.5)
         colour = COLOURS[_BUDGETS.index(name[-1])]
         axes.scatter(place + jitter, values, s=12, color=colour, alpha=0.7, zorder=3)
     axes.set_xticks(places, ["\n".join(filter(None, name)) for name in names])
     axes.tick_params(axis="x", labelsize=7)
     axes.set_ylabel("r(z) / gap of consecutive frames")
+    # Zero must be in sight: a latent of a real state reaches it.
     axes.set_ylim(bottom=0)
     return to_png(figure)
 
@@ -181,6 +186,7 @@ def _parse(row: Record) -> tuple[tuple[str, ...], Record]:
     """Return what a row measures, and the row."""
     if row["method"] not in _METHODS or row["budget"] not in _BUDGETS:
         raise ValueError(f"{row['method']} with budget {row['budget']}")
+    # Converted only to fail here, where the row can still be named.
     if row["residual"] is not None:
         float(row["residual"])
     float(row["nearest"]["gap"])
@@ -213,9 +219,11 @@ def _order(key: tuple[str, ...]) -> tuple[Any, ...]:
 
 def _cell(key: tuple[str, ...], rows: Sequence[Record]) -> ResidualResult:
     found = [row["residual"] for row in rows if row["residual"] is not None]
+    # An empty list has no quantiles; such cells are dropped later.
     lower, median, upper = (
         np.quantile(found, [0.25, 0.5, 0.75]) if found else [np.nan] * 3
     )
+    # Equal in all rows of a corpus, for they are drawn with a fixed seed.
     gaps = rows[0]["gaps"]
     benchmark, model, method, planner, budget = key
     return ResidualResult(

@@ -179,6 +179,7 @@ class _Restart:
         spread: States,
     ) -> None:
         self._goal, self._space, self._encode = goal, space, encode
+        # Double precision: variances shrink a million times before a restart is still.
         self._mean = np.asarray(start, np.float64)
         self._first = np.asarray(spread, np.float64)
         self._covariance = np.diag(np.square(self._first))
@@ -191,6 +192,7 @@ class _Restart:
         """Return gap, state and pictures so far, after every iteration."""
         history: tuple[list[float], list[States], list[int]] = ([], [], [])
         for _ in range(budget.iterations):
+            # A still restart fills its columns too: the history is a full table.
             if not self._is_still():
                 self._iterate(budget.candidates, rng)
             history[0].append(self._best)
@@ -213,7 +215,9 @@ class _Restart:
             self._covariance *= _SHRINK**2
             return
         gaps = self._gaps(states)
+        # Of all candidates, not of the possible: near a wall too few would be left.
         num_elites = max(2, int(_ELITES * candidates))
+        # Stable: equal gaps keep the order of drawing on every machine.
         order = np.argsort(gaps, kind="stable")[:num_elites]
         if gaps[order[0]] < self._best:
             self._best, self._state = float(gaps[order[0]]), states[order[0]]
@@ -230,15 +234,19 @@ class _Restart:
 
     def _fit(self, elites: States) -> None:
         """Move to the elites; keep some of the way there in the covariance."""
+        # Not a plain difference: angles wrap around.
         steps = self._space.between(self._mean, elites)
         shift = steps.mean(axis=0)
         apart = (steps - shift).T @ (steps - shift) / len(steps)
         # Without the way just gone, the spread would shrink before the target is near.
         self._covariance = apart + _MOMENTUM * np.outer(shift, shift)
         moved, possible = self._space.admit((self._mean + shift)[None])
+        # The mean of possible states may be impossible, as in a wall; the best is not.
         self._mean = moved[0] if possible[0] else self._state
 
     def _root(self) -> States:
         """Return a square root of the covariance."""
+        # Not Cholesky's: with few elites the covariance lacks full rank.
         values, vectors = np.linalg.eigh(self._covariance)
+        # Rounding can make an eigenvalue of zero slightly negative.
         return np.asarray(vectors * np.sqrt(np.maximum(values, 0)))

@@ -41,8 +41,10 @@ class RecordingSelector:
     def __call__(self, observed: Vector, step: int) -> tuple[Vector, str]:
         """Return what the other selector returns."""
         target, kind = self._selector(observed, step)
+        # Held for many steps: counted each time, slow sub-goals would weigh more.
         is_new = not self.sub_goals or not np.array_equal(self.sub_goals[-1][0], target)
         if is_new and not kind.startswith(_GOAL):
+            # Copies, since the caller may reuse its arrays.
             self.sub_goals.append((np.array(target), np.array(observed), step))
         return target, kind
 
@@ -76,10 +78,12 @@ def collect_sub_goals(
     context.check(setting, queries)
     check_queries(context.corpus, queries)
     provenance = _provenance(context, setting, queries)
+    # Named by what it is made from: another model or query set finds no old file.
     name = hashlib.sha256(json.dumps(provenance, sort_keys=True).encode()).hexdigest()
     path = folder / f"{context.benchmark.name}-{setting.method}-{short(name)}.npz"
     if not path.exists():
         _save(_collect(context, setting, queries, provenance, progress), path)
+    # Read back even if just made: first and later runs measure the same bytes.
     return load_sub_goals(path)
 
 
@@ -98,6 +102,7 @@ def load_sub_goals(path: Path) -> SubGoals:
 
 
 def _save(found: SubGoals, path: Path) -> None:
+    # In memory first, so that the file appears whole or not at all.
     content = BytesIO()
     np.savez_compressed(
         content,
@@ -114,6 +119,7 @@ def _provenance(
     context: EvalContext, setting: Setting, queries: QuerySet
 ) -> dict[str, Any]:
     metadata = row_metadata(context, queries, setting)
+    # Without versions, else every commit would plan all runs again.
     kept = ("benchmark", "model", "corpus", "macro", "graph", "rendering")
     return {name: metadata[name] for name in kept} | {
         "setting": vars(setting),
@@ -137,6 +143,7 @@ def _collect(
     run_rollouts(
         rollouts, micro_planner, step_budget=setting.step_budget, progress=progress
     )
+    # An environment that failed once may be broken for the next query too.
     context.envs.discard(*(a.env for a in rollouts if a.error is not None))
     found = [
         (latent, observed, [query.episode, query.start, query.goal, step])
@@ -149,6 +156,7 @@ def _collect(
             f"{len(planned)} queries. Ask for more queries, or for farther goals."
         )
     latents, observed, where = (np.array(part) for part in zip(*found, strict=True))
+    # The precision of recorded latents: metro's sub-goals then equal their frames.
     return SubGoals(
         latents.astype(np.float32), observed.astype(np.float32), where, provenance
     )

@@ -29,6 +29,7 @@ PLANNERS = (*method_names(needs_macro=True), METRO.name)
 RECORDED = "recorded"
 CONTROLS = (RECORDED, RANDOM.name)
 SOURCES = (*PLANNERS, *CONTROLS)
+# The first of the paper's planner seeds 7, 8 and 9.
 _PLANNER_SEED = 7
 
 
@@ -132,6 +133,7 @@ def find_sub_goals(
     """Return all sub-goals of the runs; they are planned once and kept."""
     method, budget = find_method(config.method), config.waypoint_budget
     if method.needs_macro and source.macro is None:
+        # Called for its error, which says how to train a macro model.
         require_macro(
             config.method,
             None,
@@ -159,7 +161,9 @@ def find_sub_goals(
 def recorded_targets(latents: Latents, *, count: int, seed: int) -> Targets:
     """Return recorded frames, drawn uniformly: their residual is 0."""
     _require_count(count, latents.num_frames, "recorded frames")
+    # 1, 2 and 3 keep the three sources apart: with one seed they would share numbers.
     rng = np.random.default_rng([seed, 1])
+    # The beginning of a permutation: a larger count only adds frames.
     frames = rng.permutation(latents.num_frames)[:count]
     where = [{"frame": int(frame)} for frame in frames]
     return Targets(RECORDED, latents.z[frames], where, {})
@@ -170,7 +174,9 @@ def random_targets(latents: Latents, *, count: int, seed: int) -> Targets:
 
     Their first two moments are those of recorded latents.
     """
+    # No corpus limits these; a slip of the hand must not fill the memory.
     _require_count(count, 10**6, "random latents")
+    # Double precision: small eigenvalues would drown in the rounding of float32.
     rows = latents.z.astype(np.float64)
     values, vectors = np.linalg.eigh(np.cov(rows.T))
     noise = np.random.default_rng([seed, 2]).standard_normal((count, latents.dim))
@@ -196,6 +202,7 @@ def sub_goal_targets(found: SubGoals, *, count: int, seed: int) -> Targets:
 
 def digest_of(latent: Vector) -> str:
     """Return the sha256 of a latent's float32 bytes."""
+    # Contiguous, for hashlib takes no array with strides.
     return hashlib.sha256(np.ascontiguousarray(latent, np.float32).data).hexdigest()
 
 
