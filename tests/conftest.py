@@ -4,7 +4,7 @@ import os
 from contextlib import suppress
 
 import pytest
-from extras import complaint, missing_modules
+from extras import HEAVY, complaint, missing_modules
 
 import metro
 from metro import PricingCurve, build_graph, find_neighbours
@@ -13,9 +13,7 @@ from perf.synthetic import make_latents
 
 MISSING = missing_modules()
 
-# Rooms whose tests need environments and torch.
-_HEAVY = ("cli", "data", "docs", "envs", "evaluation", "models", "planners", "studies")
-collect_ignore = [*_HEAVY, "report/drawing"] if MISSING else []
+collect_ignore = list(HEAVY) if MISSING else []
 
 if not MISSING:
     from metro.envs.rendering import find_mujoco_renderer

@@ -10,6 +10,12 @@ NEEDED = (
 )
 """The modules of the ``[swm]`` extra."""
 
+HEAVY = (
+    *("cli", "data", "docs", "envs", "evaluation", "models", "planners", "studies"),
+    "report/drawing",
+)
+"""Folders of tests that need all of them, and are left out as a whole without."""
+
 VARIABLE = "METRO_ALL_EXTRAS"
 """Set by ``make test``, which installs everything: nothing may be left out then."""
 

@@ -44,5 +44,5 @@ def test_a_demo_that_is_not_there(tmp_path):
     wrong = ["demo", "--benchmark", "chess", "-o", str(tmp_path)]
     told = CliRunner().invoke(app, wrong)
     assert str(told.exception) == (
-        "There is no demo of 'chess'. There are tworoom, reacher, pusht, cube."
+        "There is no demo of 'chess'. There are cube, pusht, reacher, tworoom."
     )

@@ -15,15 +15,15 @@ from metro.models.train_config import TrainConfig, paper_config
 
 @pytest.fixture
 def train(columns, tmp_path, monkeypatch):
-    """Return a function that runs the verb: its recipe, and the bars it showed."""
+    """Return a function that runs the verb: its config, and the bars it showed."""
     corpus = write(tmp_path / "dots.h5", columns)
     card = tmp_path / "card.md"
     card.write_text("A card")
-    recipes, shown = [], []
+    configs, shown = [], []
 
-    def take(path, output, *, recipe, progress, **_):
-        recipes.append(recipe)
-        progress(recipe.steps, recipe.steps)
+    def take(path, output, *, config, progress, **_):
+        configs.append(config)
+        progress(config.steps, config.steps)
         return SimpleNamespace(card=card)
 
     @contextmanager
@@ -39,7 +39,7 @@ def train(columns, tmp_path, monkeypatch):
         line = ["train", "tworoom", "--corpus", str(corpus), "-o", output, *options]
         ran = CliRunner().invoke(app, line, catch_exceptions=False)
         assert ran.output == "A card\n"
-        return recipes[-1], list(shown)
+        return configs[-1], list(shown)
 
     return run
 
@@ -52,18 +52,18 @@ def test_frames_are_read_under_a_bar_of_their_own(train):
 
 
 def test_the_preset_decides_what_is_not_given(train):
-    """Batch size, rate and seed are the recipe's own."""
-    assert train()[0] == TrainConfig("lewm", 3_000)
-    recipe, _ = train("--preset", "paper", "--family", "pldm", "--steps", "7")
-    assert recipe == paper_config("pldm", steps=7)
+    """Batch size, rate and seed are the config's own."""
+    assert train()[0] == TrainConfig(family="lewm", steps=3_000)
+    config, _ = train("--preset", "paper", "--family", "pldm", "--steps", "7")
+    assert config == paper_config("pldm", steps=7)
 
 
 def test_options_reach_the_recipe(train):
     """Each by its own name."""
-    recipe, _ = train(
+    config, _ = train(
         *("--pixel-head", "warmup", "--state-head", "throughout"),
         *("--batch-size", "16", "--learning-rate", "0.01", "--seed", "0"),
         *("--preset", "paper"),
     )
-    assert (recipe.pixel_head, recipe.state_head) == ("warmup", "throughout")
-    assert (recipe.batch_size, recipe.learning_rate, recipe.seed) == (16, 0.01, 0)
+    assert (config.pixel_head, config.state_head) == ("warmup", "throughout")
+    assert (config.batch_size, config.learning_rate, config.seed) == (16, 0.01, 0)

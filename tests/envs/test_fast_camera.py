@@ -88,10 +88,10 @@ def test_the_backdrop_is_as_if_it_were_drawn(make_camera):
 def test_two_cameras_do_not_disturb_each_other(make_camera):
     """Each keeps drawing into its own picture."""
     one, model = make_camera()
-    first = one.render(state_at(model, 0.0))
+    first = one.draw(state_at(model, 0.0))
     other, _ = make_camera(image_size=64)
-    other.render(state_at(model, 0.3))
-    assert np.array_equal(one.render(state_at(model, 0.0)), first)
+    other.draw(state_at(model, 0.3))
+    assert np.array_equal(one.draw(state_at(model, 0.0)), first)
 
 
 def test_closing_twice_is_harmless(make_camera):

@@ -14,7 +14,6 @@ from metro.models import torch_neighbours
 @pytest.mark.parametrize("name", corpora())
 def test_torch_equals_brute_force(name):
     """On friendly and on hostile corpora."""
-    pytest.importorskip("torch")
     latents = latents_of(corpora()[name][:1500])
     table = torch_neighbours.find_neighbours_torch(latents, 4, device="cpu")
     assert same((table.frame, table.gap), brute_table(latents, 4))
@@ -23,7 +22,6 @@ def test_torch_equals_brute_force(name):
 
 def test_torch_answers_queries_too():
     """Goals and observations, far ones too, with an episode held out."""
-    pytest.importorskip("torch")
     latents = latents_of(corpora()["pushing"][:1500])
     index = torch_neighbours.TorchIndex(latents)
     queries = np.stack([latents.z[3], latents.z[40] + 1e20, latents.z[70]])

@@ -52,15 +52,11 @@ def build(
     # The curve first: it takes seconds, and a wrong H fails here.
     with progress_bar("Pricing curve") as progress:
         pricing = PricingCurve.fit(corpus, waypoint_budget, quantile, progress=progress)
+    # Named after the output, so that the same command finds it again.
+    parts = Parts(output.with_name(f".{output.name}.partial"))
+    options: dict[str, Any] = {"workers": workers, "checkpoint": parts}
     with progress_bar("Neighbour table") as progress:
-        table = find_neighbours(
-            corpus,
-            num_neighbours,
-            workers=workers,
-            progress=progress,
-            # Named after the output, so that the same command finds it again.
-            checkpoint=Parts(output.with_name(f".{output.name}.partial")),
-        )
+        table = find_neighbours(corpus, num_neighbours, progress=progress, **options)
     graph = build_graph(corpus, table, pricing)
     with spinner(f"Writing {output}"):
         save(graph, output, force=force)

@@ -10,27 +10,41 @@ from metro.cli import options
 from metro.cli.root import PAPER, app, print_json, require_worlds
 from metro.planners.methods.hi_lewm_c import HI_LEWM_C
 
+LatentsOption = Annotated[
+    Path, typer.Option(help="Latents of CORPUS, made by metro encode or metro build.")
+]
+Measured = Annotated[
+    str,
+    typer.Option(
+        help="Whose sub-goals are measured: hi-lewm, hi-lewm-c, hi-lewm-c-staged or "
+        "metro; or a control: recorded or random."
+    ),
+]
+Budgets = Annotated[
+    list[str] | None,
+    typer.Option(help="small (3 x 20 x 384 renders) or large (8 x 30 x 384)."),
+]
+SubGoalFolder = Annotated[
+    Path, typer.Option(help="Folder that keeps the sub-goals of such runs.")
+]
+PlanningDevice = Annotated[
+    str | None,
+    typer.Option(
+        help="Device of the model. Default: the fastest for planning, cpu for the "
+        "search."
+    ),
+]
+
 
 @app.command(rich_help_panel=PAPER)
 def residual(
     benchmark: options.BenchmarkName,
     corpus: options.CorpusOption,
     model: options.Model,
-    latents: Annotated[
-        Path, typer.Option(help="Of the corpus, made by metro encode or metro build.")
-    ],
+    latents: LatentsOption,
     output: options.RowsPath,
-    method: Annotated[
-        str,
-        typer.Option(
-            help="hi-lewm, hi-lewm-c, hi-lewm-c-staged, metro; or a control: "
-            "recorded, random."
-        ),
-    ] = HI_LEWM_C.name,
-    budget: Annotated[
-        list[str] | None,
-        typer.Option(help="small (3 x 20 x 384 renders) or large (8 x 30 x 384)."),
-    ] = None,
+    method: Measured = HI_LEWM_C.name,
+    budget: Budgets = None,
     count: Annotated[int, typer.Option(help="Number of latents to measure.")] = 20,
     graph: options.Graph = None,
     macro: options.Macro = None,
@@ -43,21 +57,13 @@ def residual(
     ] = 10,
     step_budget: options.StepBudget = None,
     queries: options.Queries = None,
-    sub_goals: Annotated[
-        Path, typer.Option(help="Folder that keeps the sub-goals of such runs.")
-    ] = Path("out/sub-goals"),
+    sub_goals: SubGoalFolder = Path("out/sub-goals"),
     seed: options.Seed = 0,
     workers: options.Workers = 1,
     pictures: Annotated[
         Path | None, typer.Option(help="PNG of the nearest states to write.")
     ] = None,
-    device: Annotated[
-        str | None,
-        typer.Option(
-            help="Device of the model. Default: the fastest for planning, cpu for the "
-            "search."
-        ),
-    ] = None,
+    device: PlanningDevice = None,
     trust_pickle: options.TrustPickle = False,
     as_json: options.AsJson = False,
 ) -> None:

@@ -135,10 +135,8 @@ def micro_planner(
         batch=batch,
         workers=workers,
     )
-    methods = method or METHODS
-    config = MicroPlannerConfig(
-        plan, fine_tuned, fine_tuned_graph, methods, flat_blocks
-    )
+    changed = (fine_tuned, fine_tuned_graph, method or METHODS, flat_blocks)
+    config = MicroPlannerConfig(plan, *changed)
     show_study("micro-planner", run(config, success_bar), as_json)
 
 

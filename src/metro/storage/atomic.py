@@ -74,7 +74,7 @@ def replacement(path: Path, *, force: bool) -> Iterator[Path]:
     If it fails, ``path`` is as it was and the hidden directory is gone.
     """
     # Beside the artefact, since a rename is atomic inside one file system only; with
-    # host and process, so that leftovers of dead writers can be told from live ones.
+    # host and process, so that leftovers of dead writers can be recognised.
     prefix = f".{path.name}.{_host()}.{os.getpid()}."
     new = Path(tempfile.mkdtemp(prefix=prefix, dir=path.parent))
     try:

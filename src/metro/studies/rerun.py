@@ -67,12 +67,7 @@ def run(config: RerunConfig, bar: ProgressBar) -> list[PaperResult]:
     source, distances = config.source, config.goal_distances
     benchmark = load_benchmark(source.benchmark)
     model = load_frozen(source.model, trust_pickle=source.trust_pickle)
-    results = [
-        result
-        for result in load_paper_results()
-        if (result.benchmark, result.family) == (benchmark.name, model.family)
-        and result.goal_distance in distances
-    ]
+    results = _results_of(benchmark.name, model.family, distances)
     settings = {
         distance: _settings(results, distance, config) for distance in distances
     }
@@ -112,6 +107,18 @@ def run(config: RerunConfig, bar: ProgressBar) -> list[PaperResult]:
                 progress=progress,
             )
     return results
+
+
+def _results_of(
+    benchmark: str, family: str, distances: Sequence[int]
+) -> list[PaperResult]:
+    """Return the paper's results of one kind of model on one benchmark."""
+    return [
+        result
+        for result in load_paper_results()
+        if (result.benchmark, result.family) == (benchmark, family)
+        and result.goal_distance in distances
+    ]
 
 
 def _settings(

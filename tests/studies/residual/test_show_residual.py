@@ -66,7 +66,6 @@ def test_runs_with_other_settings_are_other_cells():
 
 def test_the_study_compares_budgets_on_the_same_latents():
     """Two latents have both rows: their medians are 1.5 and 1.4, not 3 and 1.4."""
-    pytest.importorskip("matplotlib")
     section = render_residual(ROWS)
     (table,) = [block for block in section.blocks if isinstance(block, Table)]
     assert [line[-1] for line in table.rows] == ["", "2.31", "2.29"]
