@@ -88,7 +88,7 @@ def test_route_is_an_itinerary(files, rooms_graph):
         assert leg["stop"] == following["start"]
     shown = run("route", "rooms.metro", "--from", 100, "--to", 1500, cwd=files).stdout
     assert shown.startswith("From frame 100 (episode 1, step 40) to frame 1500")
-    assert "ride" in shown
+    assert "temporal" in shown
     assert "bridge" in shown
 
 

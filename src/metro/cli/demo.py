@@ -217,7 +217,8 @@ def _suggest(graph: Path, corpus: str, queries: Path, ends: tuple[int, int]) -> 
         f"metro route {graph} --from {start} --to {goal} --corpus {corpus} "
         f"--storyboard {folder / 'storyboard.png'}",
         f"metro evaluate {name} --method oracle --corpus {corpus} "
-        f"--model {demo_plans()[name].model} --queries {queries} -o {rows}",
+        f"--model {demo_plans()[name].model} --queries {queries} "
+        f"--goal-distance {_DISTANCE} -o {rows}",
         f"metro report {rows} -o {folder / 'report'}",
     )
     typer.echo("\n".join(["", "Try next:", *(f"  {command}" for command in commands)]))

@@ -9,6 +9,14 @@ from typer.core import TyperGroup
 
 from metro.errors import MetroError
 
+# Headings of ``metro --help``; verbs name theirs, so that the list reads by task.
+START = "Start here"
+DATA = "Data"
+MODELS = "World models"
+GRAPHS = "Graphs and routes"
+EVALUATION = "Evaluation"
+PAPER = "The paper"
+
 
 class Interrupted(Exception):
     """Ctrl-C, on its way past typer, which would end the process without a word."""
@@ -16,6 +24,12 @@ class Interrupted(Exception):
 
 class Verbs(TyperGroup):
     """The verbs of metro; Ctrl-C leaves them as `Interrupted`."""
+
+    def list_commands(self, ctx: Any) -> list[str]:
+        """Return the verbs by their heading: what a newcomer needs comes first."""
+        verbs: Any = self.commands
+        order = [START, DATA, MODELS, GRAPHS, EVALUATION, PAPER]
+        return sorted(verbs, key=lambda name: order.index(verbs[name].rich_help_panel))
 
     def invoke(self, ctx: Any) -> Any:
         """Run the verb that was asked for."""
@@ -35,14 +49,6 @@ app = typer.Typer(
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},
 )
-
-# Headings of ``metro --help``; verbs name theirs, so that the list reads by task.
-START = "Start here"
-DATA = "Data"
-MODELS = "World models"
-GRAPHS = "Graphs and routes"
-EVALUATION = "Evaluation"
-PAPER = "The paper"
 
 
 def main() -> None:

@@ -167,24 +167,30 @@ def print_journey(
     latents: Latents,
     start: int,
     goal: int,
-    legs: list[Segment],
+    segments: list[Segment],
     *,
     held_out: int | None = None,
 ) -> None:
     """Print the segments of a route, one per line."""
     console = Console()
     console.print(f"From {_place(latents, start)} to {_place(latents, goal)}")
-    if not legs:
+    if not segments:
         console.print(_no_route(latents, goal, held_out))
         return
-    table = Table("leg", "", "gap", "frames", "total", show_edge=False, pad_edge=False)
+    table = Table(
+        "segment", "", "gap", "frames", "total", show_edge=False, pad_edge=False
+    )
     for column in table.columns[2:]:
         column.justify = "right"
-    for leg in legs:
-        gap = "" if leg.kind is SegmentKind.TEMPORAL else f"{leg.gap:.3f}"
-        sentence = _sentence(latents, leg)
+    for segment in segments:
+        gap = "" if segment.kind is SegmentKind.TEMPORAL else f"{segment.gap:.3f}"
+        sentence = _sentence(latents, segment)
         table.add_row(
-            leg.kind.value, sentence, gap, f"{leg.cost:.2f}", f"{leg.total:.2f}"
+            segment.kind.name.lower(),
+            sentence,
+            gap,
+            f"{segment.cost:.2f}",
+            f"{segment.total:.2f}",
         )
     console.print(table)
 
@@ -268,16 +274,17 @@ def _place(latents: Latents, frame: int) -> str:
     return f"frame {frame} (episode {episode}, step {step})"
 
 
-def _sentence(latents: Latents, leg: Segment) -> str:
+def _sentence(latents: Latents, segment: Segment) -> str:
     if (
-        leg.kind is SegmentKind.TEMPORAL
-        and leg.start is not None
-        and leg.stop is not None
+        segment.kind is SegmentKind.TEMPORAL
+        and segment.start is not None
+        and segment.stop is not None
     ):
-        first, last = latents.step_of(leg.start), latents.step_of(leg.stop)
-        return f"episode {leg.episode}, steps {first} to {last}: {leg.steps} frames"
-    if leg.kind is SegmentKind.ARRIVE:
+        first, last = latents.step_of(segment.start), latents.step_of(segment.stop)
+        steps = f"steps {first} to {last}: {segment.steps} frames"
+        return f"episode {segment.episode}, {steps}"
+    if segment.kind is SegmentKind.ARRIVE:
         return "the goal"
     # Only arriving has no stop.
-    assert leg.stop is not None
-    return f"to {_place(latents, leg.stop)}"
+    assert segment.stop is not None
+    return f"to {_place(latents, segment.stop)}"
