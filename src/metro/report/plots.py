@@ -55,7 +55,7 @@ def draw_opening(tasks: Mapping[Task, Sequence[ConfigResult]]) -> bytes:
     figure, axes = pyplot().subplots(
         len(worlds),
         len(distances),
-        figsize=(0.8 + 3.1 * len(distances), 0.9 + 2.1 * len(worlds)),
+        figsize=(max(6, 0.8 + 3.1 * len(distances)), max(4, 0.9 + 2.1 * len(worlds))),
         sharey=True,
         squeeze=False,
         layout="constrained",
@@ -72,12 +72,14 @@ def draw_opening(tasks: Mapping[Task, Sequence[ConfigResult]]) -> bytes:
                     kept = [one for one in some if _is_in_opening(one)]
                     handles |= _draw_fronts(panel, kept, linestyle=style)
         _name_recordings(axes[row][0], recordings)
-    figure.supxlabel("planning, seconds per episode", fontsize=9)
+    # On the panels: matplotlib would draw a figure's own label through the legend.
+    for panel in axes[-1]:
+        panel.set_xlabel("planning, seconds per episode", fontsize=8)
     figure.supylabel("success, %", fontsize=9)
-    figure.legend(
-        handles.values(), handles, loc="outside lower center", ncols=5, frameon=False,
-        fontsize=8,
-    )  # fmt: skip
+    # A narrow figure has no room for five names beside each other.
+    columns = min(5, 1 + 2 * len(distances))
+    place = {"loc": "outside lower center", "ncols": columns}
+    figure.legend(handles.values(), handles, **place, frameon=False, fontsize=8)
     return to_png(figure)
 
 
@@ -128,13 +130,17 @@ def _draw_fronts(
 
 
 def _tidy(axes: Any, title: str) -> None:
+    from matplotlib import ticker
+
     axes.set_title(title, fontsize=9)
     axes.grid(visible=True, alpha=0.25)
     axes.spines[["top", "right"]].set_visible(False)
     # Planning times of methods are factors apart.
     axes.set_xscale("log")
-    # Plain numbers read faster than powers of ten.
+    # Plain numbers read faster than powers of ten, and a decade may hold one tick only.
+    axes.xaxis.set_major_locator(ticker.LogLocator(subs=(1, 2, 5)))
     axes.xaxis.set_major_formatter("{x:g}")
+    axes.xaxis.set_minor_formatter(ticker.NullFormatter())
     axes.tick_params(labelsize=7)
     axes.set(ylim=(-3, 103))
 
