@@ -3,6 +3,8 @@
 import os
 import subprocess
 import sys
+import time
+from concurrent.futures import ProcessPoolExecutor
 
 import pytest
 
@@ -21,6 +23,23 @@ def test_every_task_has_one_result():
     """In any order, computed with the context that each process opened."""
     assert sorted(run(add, range(5))) == [10, 11, 12, 13, 14]
     assert run(add, []) == []
+
+
+def test_a_process_may_die_while_tasks_are_still_handed_out(monkeypatch):
+    """What could not be handed out any more runs in the next pool."""
+    submit, waited = ProcessPoolExecutor.submit, []
+
+    def slowly(self, function, *arguments):
+        # Once, after the task that ends its process was handed out.
+        while arguments and arguments[-1] == 3 and not self._broken and not waited:
+            time.sleep(0.01)
+        waited.extend(arguments[-1:] if self._broken else [])
+        return submit(self, function, *arguments)
+
+    monkeypatch.setattr(ProcessPoolExecutor, "submit", slowly)
+    tasks = [0, None, 2, 3, 4, 5]
+    results = run(add, tasks, if_lost=lambda task: -1)
+    assert sorted(results) == sorted([-1, *run(add, [0, 2, 3, 4, 5])])
 
 
 def test_a_task_that_ends_its_process_is_marked_and_the_others_continue():

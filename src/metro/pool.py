@@ -81,7 +81,7 @@ def _run_together(
 ) -> Iterator[Result]:
     """Yield results until all is done or a process dies; takes them off ``left``."""
     with _open_pool(job, min(workers, len(left))) as pool:
-        numbers = {pool.submit(_run, job.work, left[n]): n for n in list(left)}
+        numbers = _submit(pool, job, left)
         waiting: set[Future[Result]] = set(numbers)
         while waiting:
             ready, waiting = wait(waiting, return_when=FIRST_COMPLETED)
@@ -91,6 +91,20 @@ def _run_together(
                 yield future.result()
             if len(finished) < len(ready):
                 return
+
+
+def _submit(
+    pool: ProcessPoolExecutor, job: _Job[Task, Result], left: dict[int, Task]
+) -> dict[Future[Result], int]:
+    """Return the tasks' numbers by future; those after a process has died are left."""
+    numbers = {}
+    for number, task in left.items():
+        try:
+            numbers[pool.submit(_run, job.work, task)] = number
+        except BrokenProcessPool:
+            # A quick task ended its process while others were still being handed out.
+            break
+    return numbers
 
 
 def _run_alone(
