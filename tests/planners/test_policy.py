@@ -23,7 +23,7 @@ from metro.envs import open_env
 from metro.errors import BenchmarkError, LatentsError, ModelError
 from metro.models.loading import load_model
 from metro.planners.cem import CEMSettings
-from metro.planners.policy import MetroPolicy
+from metro.planners.policy import FlatPolicy, MetroPolicy
 from metro.planners.policy_base import usual_settings
 from metro.storage.artefacts import load_graph
 
@@ -207,3 +207,60 @@ def test_bad_input(graph, model, corpus):
     )
     with pytest.raises(BenchmarkError, match=f"^{re.escape(told)}$"):
         MetroPolicy(graph, model, held_out=[1, 2]).reset(1)
+
+
+def flat_targets(policy, goal, frames):
+    """Return the targets that a flat policy plans for at each frame."""
+    policy.reset(1)
+    planner, targets = policy._loop.planner, []
+
+    def plan(observed, target, queries):
+        targets.append(target[0])
+        return np.zeros((1, 1, policy.model.action_size), np.float32)
+
+    planner.plan = plan
+    for frame in frames:
+        policy.act(frame, goal)
+    return targets
+
+
+@pytest.mark.parametrize("order", [1, -1])
+def test_flat_heads_for_the_goal_nearest_at_the_start(model, corpus, order):
+    """Of several goals the nearest latent is chosen, in whatever order they come."""
+    frames = corpus.frames(1)
+    near, far = model.encode(frames[[START + 1, START + DISTANCE]])
+    targets = flat_targets(FlatPolicy(model), [near, far][::order], [frames[START]])
+    np.testing.assert_array_equal(targets, [near])
+
+
+def test_flat_keeps_the_goal_it_chose(model, corpus):
+    """Arriving at another of the goals does not change the target."""
+    frames = corpus.frames(1)
+    near, far = model.encode(frames[[START, START + DISTANCE]])
+    shown = frames[[START, START + DISTANCE]]
+    targets = flat_targets(FlatPolicy(model), (near, far), shown)
+    np.testing.assert_array_equal(targets, [near, near])
+
+
+def test_flat_knows_no_recorded_frames(model, corpus):
+    """A frame's number is refused, also among goals that would do."""
+    frame = corpus.frames(1)[START]
+    with pytest.raises(BenchmarkError, match="got frame 12: this policy has no graph"):
+        FlatPolicy(model).act(frame, [frame, 12])
+
+
+@pytest.mark.parametrize("kind", [str, Path])
+def test_paths_and_names_are_accepted(graph, model, corpus, tworoom_folder, kind):
+    """A policy of a graph's file and a model's name acts as one of the objects."""
+    frame, file = corpus.frames(1)[START], kind(tworoom_folder / "tworoom.metro")
+    named = MetroPolicy(file, "lewm-small-tworoom")
+    acted = [policy.act(frame, 40) for policy in (named, MetroPolicy(graph, model))]
+    np.testing.assert_array_equal(*acted)
+
+
+def test_held_out_is_checked_where_a_world_is_set(graph, model):
+    """Fewer episodes than environments are refused before anything is planned."""
+    policy = MetroPolicy(graph, model, held_out=[1])
+    with pytest.raises(BenchmarkError, match="got 1 for 3 environments"):
+        policy.set_env(type("World", (), {"num_envs": 3}))
+    policy.reset(1)
