@@ -104,7 +104,7 @@ def test_a_damaged_checkpoint_is_told(tmp_path, damage):
     if damage == "another form":
         torch.save({"step": 3}, stored)
     elif damage == "code":
-        torch.save({"step": make_network()[0]}, stored)
+        torch.save({**vars(make_checkpoint()), "heads": make_network()[0]}, stored)
     else:
         whole = stored.read_bytes()
         kept = {"empty": b"", "cut": whole[: len(whole) // 2], "text": b"no weights"}
