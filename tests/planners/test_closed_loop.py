@@ -186,7 +186,6 @@ def test_seconds_go_to_their_phase(phase):
     loop.observe(views(5), [0])
     spent = vars(seconds)
     assert spent[phase] >= 0.05
-    assert max(spent, key=spent.get) == phase
     assert seconds.draw == seconds.step == 0
 
 
