@@ -52,8 +52,8 @@ def test_an_unknown_key_names_the_valid(tmp_path):
         f"{file} has the unknown key 'action_sise'. Valid keys are env_id, "
         "env_arguments, action_size, action_block, restore_method, restore, "
         "goal_method, goal, goal_constants, success, recipes, renderings, "
-        "episode_steps, cem_iterations, start_tag, paper, renderer, map_column, "
-        "small_model, state_targets, released, demo."
+        "episode_steps, cem_iterations, start_tag, paper, column_sizes, renderer, "
+        "map_column, small_model, state_targets, released, demo."
     )
     with pytest.raises(BenchmarkError, match=f"^{re.escape(message)}$"):
         read_benchmark(file)
@@ -73,6 +73,34 @@ def test_what_is_no_toml_is_told(tmp_path):
     file = tmp_path / "x.toml"
     file.write_text("env_id = \n")
     with pytest.raises(BenchmarkError, match=r"x\.toml cannot be read: .*line 1"):
+        read_benchmark(file)
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "wanted"),
+    [
+        ("action_size", "true", "a whole number above 0, got 'True'"),
+        ("action_block", "0", "a whole number above 0, got '0'"),
+        ("success", "3", "a text, got '3'"),
+        ("recipes", "[1]", "tuple[str, ...], got '(1,)'"),
+        ("map_column", "2.5", "str | None, got '2.5'"),
+    ],
+)
+def test_values_have_the_types_of_the_benchmark(tmp_path, key, value, wanted):
+    """A wrong type is named where it is read, not where it is used."""
+    file = tmp_path / "tworoom.toml"
+    text = (benchmarks_folder() / "tworoom.toml").read_text()
+    file.write_text(re.sub(rf"(?m)^{key} = .*$", f"{key} = {value}", text))
+    message = f"{file}: {key} must be {wanted}. Mend it."
+    with pytest.raises(BenchmarkError, match=f"^{re.escape(message)}$"):
+        read_benchmark(file)
+
+
+def test_deep_toml_is_one_line(tmp_path):
+    """Brackets without end are damage."""
+    file = tmp_path / "x.toml"
+    file.write_text("a = " + "[" * 100_000)
+    with pytest.raises(BenchmarkError, match=r"x\.toml cannot be read: "):
         read_benchmark(file)
 
 

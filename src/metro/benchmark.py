@@ -4,9 +4,10 @@ import tomllib
 from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, field, fields
 from pathlib import Path
-from typing import Any
+from typing import Any, get_type_hints
 
 from metro.errors import BenchmarkError
+from metro.files import has_type, reading, require_regular_file
 
 PAPER_FILE = "paper.toml"
 """The paper's numbers; the file lies beside the benchmarks and is not one."""
@@ -46,6 +47,8 @@ class Benchmark:
     """Kinds of starts that are distinguished by a column, above or below a limit."""
     paper: Mapping[str, Any]
     """The paper's corpus, its best cells (h, H, T) by model and d, and numbers."""
+    column_sizes: Mapping[str, int] = field(default_factory=dict)
+    """Numbers in a row of the columns that states and goals are restored from."""
     renderer: str = "own"
     """What draws the frames: ``mujoco``, or ``own`` for the environment's own code."""
     map_column: str | None = None
@@ -91,13 +94,13 @@ def benchmarks_folder() -> Path:
 
 def read_benchmark(file: Path) -> Benchmark:
     """Return the benchmark that a TOML file describes; its name is the file's."""
-    try:
+    require_regular_file(file, BenchmarkError)
+    with reading(file, BenchmarkError, "Mend it."):
         # By name: the default encoding of Windows is another.
         table = tomllib.loads(file.read_text("utf-8"))
-    except (OSError, ValueError) as error:
-        raise BenchmarkError(f"{file} cannot be read: {error}") from error
+        values = {key: _tuples(value) for key, value in table.items()}
     _require_keys(file, table)
-    values = {key: _tuples(value) for key, value in table.items()}
+    _require_types(file, values)
     return Benchmark(name=file.stem, **values)
 
 
@@ -131,6 +134,18 @@ def _require_keys(file: Path, table: Mapping[str, Any]) -> None:
     missing = [key for key in needed if key not in table]
     if missing:
         raise BenchmarkError(f"{file} lacks the key {missing[0]!r}. Add it.")
+
+
+def _require_types(file: Path, values: Mapping[str, Any]) -> None:
+    hints = get_type_hints(Benchmark)
+    for key, value in values.items():
+        hint, is_count = hints[key], hints[key] is int
+        if not has_type(value, hint) or (is_count and value < 1):
+            # The same words as in the class, but for the commonest two.
+            wanted = {int: "a whole number above 0", str: "a text"}.get(hint, hint)
+            raise BenchmarkError(
+                f"{file}: {key} must be {wanted}, got {str(value)[:40]!r}. Mend it."
+            )
 
 
 def _tuples(value: Any) -> Any:

@@ -17,10 +17,24 @@ A message says what is wrong, what we got, and what to do, in one line. Outcomes
 the algorithm (no route, outside the radius) are values of ``SubGoal.kind`` instead.
 """
 
+from collections.abc import Iterator
+from contextlib import contextmanager
+
 
 def short(digest: object) -> str:
     """Return the start of a digest, as messages show it."""
     return str(digest)[:12]
+
+
+def one_line(error: BaseException) -> str:
+    """Return the text of an error without line breaks, or its name.
+
+    Of an error of the system, without its number: ``No such file or directory: a/b``.
+    """
+    if isinstance(error, OSError) and error.strerror:
+        place = "" if error.filename is None else f": {error.filename}"
+        return f"{error.strerror}{place}"
+    return " ".join(str(error).split()).rstrip(".") or type(error).__name__
 
 
 class MetroError(Exception):
@@ -61,3 +75,12 @@ class ModelError(MetroError, ValueError):
 
 class MissingExtra(MetroError, ImportError):
     """An optional dependency that is not installed."""
+
+
+@contextmanager
+def storage_errors(what: str) -> Iterator[None]:
+    """Turn errors of the operating system into a `StorageError` that says ``what``."""
+    try:
+        yield
+    except OSError as error:
+        raise StorageError(f"{what}: {one_line(error)}.") from error

@@ -1,13 +1,18 @@
 """Success, seconds and the choice of the best configuration."""
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from row_makers import METRO, only, row, runs
 
-from metro.analysis.config_results import best_config, first_best_budget
+from metro.analysis.config_results import (
+    at_budgets,
+    best_config,
+    first_best_budget,
+    pareto_front,
+)
 from metro.analysis.grouping import group_rows
-from metro.analysis.pareto import pareto_front
 from metro.errors import BenchmarkError
 from metro.report.build import results_markdown
 from metro.report.inputs import ReportInputs
@@ -117,3 +122,18 @@ def test_the_best_config_follows_its_rule(found):
     rest = [one for one in configs if not is_beaten(one)]
     shared = set.intersection(*(set(one.seeds) for one in rest))
     assert best.success(300, shared) == max(one.success(300, shared) for one in rest)
+
+
+def test_the_front_rises():
+    """More seconds only for more success."""
+    points = pareto_front(group_rows(METRO))
+    assert np.all(np.diff([point.success for point in points]) > 0)
+    assert np.all(np.diff([point.seconds for point in points]) > 0)
+    assert points[-1].success == 7 / 8
+
+
+def test_nothing_is_known_beyond_the_budget_of_a_run():
+    """Budgets that were not run are left out; each one that was is there once."""
+    (config,) = group_rows(METRO)
+    points = at_budgets(config, [300, 150, 150, 301])
+    assert [point.step_budget for point in points] == [150, 300]

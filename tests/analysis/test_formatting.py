@@ -2,8 +2,15 @@
 
 import pytest
 
-from metro.analysis.formatting import paper_percent, percent
+from metro.analysis.formatting import (
+    ends,
+    number,
+    p_value_text,
+    paper_percent,
+    percent,
+)
 from metro.analysis.paper import PaperResult
+from metro.analysis.statistics import Interval
 
 
 @pytest.mark.parametrize(
@@ -23,3 +30,19 @@ def test_the_papers_numbers_are_percent_already(mean, std, text):
     """A number of the paper is printed as it stands there; an absent one is a dash."""
     one = PaperResult("a", "lewm", "metro", 75, 300, "Table 1", mean=mean, std=std)
     assert paper_percent(one) == text
+
+
+def test_what_is_not_known_is_a_dash():
+    """Numbers have the format that is asked for; an absent one is a dash."""
+    assert (number(8), number(0.456, ".2f"), number(None, ".2f")) == ("8", "0.46", "-")
+
+
+def test_intervals_are_printed_in_percent():
+    """Ends of a difference have a sign, ends of a share have none."""
+    assert ends(Interval(0.123, 0.5)) == "12.3 to 50.0"
+    assert ends(Interval(-0.04, 0.21), "+") == "-4.0 to +21.0"
+
+
+def test_a_p_value_is_never_zero():
+    """A small p value is a bound."""
+    assert (p_value_text(0.0004), p_value_text(0.04)) == ("< 0.001", "0.040")

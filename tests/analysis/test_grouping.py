@@ -5,9 +5,9 @@ import re
 import pytest
 from row_makers import METRO, ROWS, hierarchical, only, row, runs
 
-from metro.analysis.commands import command_of_config
 from metro.analysis.comparison import methods_of
 from metro.analysis.grouping import group_rows
+from metro.analysis.reproduce import command_of_config
 from metro.errors import BenchmarkError
 
 

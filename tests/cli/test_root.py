@@ -233,7 +233,7 @@ def test_errors_of_the_system_are_told(monkeypatch, capsys):
     monkeypatch.setattr(cli, "app", failing)
     with pytest.raises(SystemExit, match="1"):
         cli.main()
-    assert capsys.readouterr().err == "metro: [Errno 5] Input/output error\n"
+    assert capsys.readouterr().err == "metro: Input/output error\n"
 
 
 def test_out_of_memory_is_told(monkeypatch):

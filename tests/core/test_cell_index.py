@@ -13,7 +13,7 @@ import metro
 from metro.core import neighbours
 from metro.core.cell_index import CellIndex
 from metro.core.neighbours import NO_EPISODE, BruteForceIndex
-from metro.core.table_blocks import ByCells, ByProducts
+from metro.kernels.neighbours.table_blocks import ByCells, ByProducts
 from metro.storage.parts import Parts
 
 LENGTH = 50

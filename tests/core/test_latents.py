@@ -88,12 +88,20 @@ def test_too_large_for_float32_is_infinite():
         (
             np.zeros((4, 2)),
             [0, 3],
-            "episode_offsets must run from 0 to the 4 rows of the latents, got 0 to 3.",
+            "episode_offsets must run from 0 to the 4 rows of the latents, "
+            "got 0 to 3, all within [0, 3].",
         ),
         (
             np.zeros((4, 2)),
             [1, 4],
-            "episode_offsets must run from 0 to the 4 rows of the latents, got 1 to 4.",
+            "episode_offsets must run from 0 to the 4 rows of the latents, "
+            "got 1 to 4, all within [1, 4].",
+        ),
+        (
+            np.zeros((4, 2)),
+            [0, 2**62, -(2**63), -(2**62), 4],
+            "episode_offsets must run from 0 to the 4 rows of the latents, "
+            "got 0 to 4, all within [-9223372036854775808, 4611686018427387904].",
         ),
         (
             np.zeros((4, 2)),
@@ -185,3 +193,13 @@ def test_digest_depends_on_rows_and_offsets():
         metro.Latents(z + 1, [0, 4]).digest,
     }
     assert len(digests) == 3
+
+
+def test_lengths_whose_sum_wraps_around_are_refused():
+    """Four lengths of 2^62 add up to 0 in 64 bits: no length may be that large."""
+    lengths = np.array([2**62, 2**62, 2**62, 2**62 + 4])
+    with refuses(
+        "Every episode length must be within [0, 2147483647], "
+        "episode 0 has 4611686018427387904."
+    ):
+        metro.core.latents.offsets_from_lengths(lengths)

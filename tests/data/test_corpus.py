@@ -99,7 +99,7 @@ def test_a_foreign_recording_is_known_by_its_columns(columns, tmp_path):
     columns["action"] = np.zeros((12, 5), np.float32)
     path = write(tmp_path / "y.h5", columns)
     message = (
-        f"{path} has actions of 5 numbers, tworoom takes 2: it is a recording of "
+        f"{path} has action of 5 numbers, tworoom takes 2: it is a recording of "
         "something else."
     )
     with (
@@ -184,3 +184,38 @@ def test_few_frames_are_read_for_the_digest(recorded, monkeypatch):
         monkeypatch.setattr(corpus._source, "read_frames", watch)
         assert corpus.digest
     assert read == [(0, 1), (2, 1)]
+
+
+def test_a_column_of_another_size_is_another_world(columns, tmp_path):
+    """A state that the environment cannot be put into is refused before it is."""
+    columns["proprio"] = np.zeros((12, 4))
+    with (
+        open_corpus(write(tmp_path / "x.h5", columns)) as corpus,
+        pytest.raises(CorpusError, match="has proprio of 4 numbers, tworoom takes 2"),
+    ):
+        corpus.require(load_benchmark("tworoom"))
+
+
+@pytest.mark.parametrize("wrong", [np.nan, np.inf, -1.0, 256.0])
+def test_pixels_that_are_no_brightness_are_refused(columns, tmp_path, wrong):
+    """NaN never becomes a colour."""
+    columns["pixels"] = columns["pixels"].astype(np.float32)
+    path = write(tmp_path / "x.h5", columns)
+    with open_corpus(path) as corpus:
+        assert corpus.frames(0).dtype == np.uint8
+    columns["pixels"][2, 0, 0, 0] = wrong
+    with (
+        open_corpus(write(tmp_path / "y.h5", columns)) as corpus,
+        pytest.raises(CorpusError, match="pixels must be 0 to 255; episode 0 has"),
+    ):
+        corpus.frames(0)
+
+
+@pytest.mark.parametrize(
+    "lengths", [[[4, 3, 5]], 12, [4.0, 3.0, 5.0], [b"4"], [2**62, 2**62, 2**63 + 12]]
+)
+def test_lengths_that_are_no_lengths_are_refused(columns, tmp_path, lengths):
+    """Whatever is stored there, the answer is one line."""
+    columns["ep_len"] = np.array(lengths)
+    with pytest.raises(CorpusError, match="x.h5"):
+        open_corpus(write(tmp_path / "x.h5", columns))

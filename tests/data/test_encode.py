@@ -12,7 +12,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 import metro
 from metro.data.corpus import open_corpus
 from metro.data.encode import encode_corpus
-from metro.errors import StorageError
+from metro.errors import LatentsError, StorageError
 from metro.models.devices import choose_device, encoder_flops, measure_peak
 from metro.storage import parts as stored_parts
 
@@ -126,7 +126,7 @@ def test_interrupted_encoding_goes_on(corpus, model, tmp_path, monkeypatch):
 
 
 def test_parts_of_another_model_are_thrown_away(corpus, model, tmp_path):
-    """Resuming with another model starts anew."""
+    """Resuming with another model starts from the first frame."""
     path = tmp_path / "dots.latents"
 
     def press(done, _):
@@ -155,6 +155,81 @@ def test_parts_are_written_every_few_seconds(corpus, model, tmp_path, monkeypatc
         progress=lambda *_: counts.append(len(list(parts.glob("part-*.npz")))),
     )
     assert counts == list(range(1, 13))
+
+
+def interrupt(corpus, model, path, *, after):
+    """Encode until ``after`` frames are done."""
+
+    def press(done, _):
+        if done >= after:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        encode_corpus(corpus, model, path, progress=press)
+
+
+def test_parts_name_their_frames(corpus, model, tmp_path):
+    """Parts in the wrong order, twice, or with one of them missing: the same bytes."""
+    whole = encode_corpus(corpus, model, tmp_path / "whole.latents").latents
+    path, folder = tmp_path / "dots.latents", tmp_path / "dots.latents.parts"
+    for after in (90, 200, 300):
+        interrupt(corpus, model, path, after=after)
+    first, second, third = folder.glob("part-*.npz")
+    first.unlink()
+    second.rename(folder / "part-z.npz")
+    third.with_name("part-0.npz").write_bytes(third.read_bytes())
+    assert encode_corpus(corpus, model, path).latents.digest == whole.digest
+
+
+def test_damaged_parts_are_encoded_again(corpus, model, tmp_path):
+    """Without force: a warning, and the same bytes."""
+    whole = encode_corpus(corpus, model, tmp_path / "whole.latents").latents
+    path = tmp_path / "dots.latents"
+    interrupt(corpus, model, path, after=90)
+    (part,) = (tmp_path / "dots.latents.parts").glob("part-*.npz")
+    part.write_bytes(part.read_bytes()[:-7])
+    with pytest.warns(RuntimeWarning, match="^1 of the parts in .* were damaged"):
+        resumed = encode_corpus(corpus, model, path)
+    assert resumed.latents.digest == whole.digest
+
+
+def test_one_process_encodes_to_a_file(corpus, model, tmp_path):
+    """A second one learns so at once, and the first is not disturbed."""
+    path = tmp_path / "dots.latents"
+
+    def encode_too(*_):
+        with pytest.raises(StorageError, match="is being written by process"):
+            encode_corpus(corpus, model, path)
+
+    encode_corpus(corpus, model, path, progress=encode_too)
+    assert [file.name for file in tmp_path.glob(".*")] == []
+
+
+def test_latents_are_all_of_one_size(corpus, tmp_path):
+    """A model that returns other numbers for other episodes is refused."""
+
+    class Growing:
+        digest, rendering, image_size, action_size = "own", "stock", 16, 2
+        size = 0
+
+        def encode(self, frames):
+            self.size += 1
+            return np.ones((len(frames), self.size), np.float32)
+
+    with pytest.raises(LatentsError, match="have 1 numbers for some frames and 2 for"):
+        encode_corpus(corpus, Growing(), tmp_path / "own.latents")
+
+
+@pytest.mark.parametrize("place", ["file/dots.latents", "/proc/nowhere/dots.latents"])
+def test_an_unwritable_place_is_one_error_before_any_work(
+    corpus, model, tmp_path, place
+):
+    """In words, not in numbers of the system."""
+    (tmp_path / "file").write_text("")
+    with pytest.raises(StorageError, match=r"^[^\n[]*dots.latents cannot be [^\n[]*$"):
+        encode_corpus(
+            corpus, model, tmp_path / place, progress=lambda *_: pytest.fail("encoded")
+        )
 
 
 def test_latents_are_not_overwritten(corpus, model, tmp_path):

@@ -96,7 +96,10 @@ def test_a_checkpoint_of_another_run_is_refused_and_kept(tmp_path):
     assert resume(tmp_path / "m", "this run").step == 3
 
 
-@pytest.mark.parametrize("damage", ["empty", "cut", "text", "another form", "code"])
+DAMAGES = ["empty", "cut", "altered", "text", "another form", "code"]
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
 def test_a_damaged_checkpoint_is_told(tmp_path, damage):
     """Whatever is wrong with the file, the message says what to do."""
     store(tmp_path / "m", make_checkpoint())
@@ -107,10 +110,19 @@ def test_a_damaged_checkpoint_is_told(tmp_path, damage):
         torch.save({**vars(make_checkpoint()), "heads": make_network()[0]}, stored)
     else:
         whole = stored.read_bytes()
-        kept = {"empty": b"", "cut": whole[: len(whole) // 2], "text": b"no weights"}
+        middle = len(whole) // 2
+        altered = whole[:middle] + bytes([whole[middle] ^ 1]) + whole[middle + 1 :]
+        kept = {"empty": b"", "cut": whole[:middle], "text": b"no weights"}
+        kept["altered"] = altered
         stored.write_bytes(kept[damage])
     told = (
         rf"^{re.escape(str(stored))} is damaged \(\w+\)\. Delete it to start again\.$"
     )
     with pytest.raises(ModelError, match=told):
         resume(tmp_path / "m", "this run")
+
+
+def test_checkpoints_of_earlier_versions_are_resumed(tmp_path):
+    """They have no digest."""
+    torch.save(vars(make_checkpoint()), checkpoint_path(tmp_path / "m"))
+    assert resume(tmp_path / "m", "this run").step == 3

@@ -7,6 +7,7 @@ from browser import Browser, find_browser
 
 from metro.report.build import write_report
 from metro.report.document import Picture, Table, Text
+from metro.report.html import prose_to_html, sections
 from metro.report.inputs import ReportInputs, gather
 from metro.report.study import Section, Study
 from metro.studies.all_studies import STUDIES
@@ -175,3 +176,18 @@ def test_paper_shows_what_is_folded(browser):
     assert browser.evaluate(
         "[...document.querySelectorAll('details')].every(d=>d.open)"
     )
+
+
+def test_words_by_hand():
+    """What our Markdown means, in HTML; links to files are words only."""
+    text = (
+        "A *b* [c](d.md) [e](https://f.g) <h>\n\n- **i**\n  j\n- k\n\n"
+        "| l | m |\n|---|---|\n| `n` | o |\n\n```\n## p\n\nq < r\n```\n"
+    )
+    page = prose_to_html(text)
+    assert '<p>A <em>b</em> c <a href="https://f.g">e</a> &lt;h&gt;</p>' in page
+    assert "<ul>\n<li><strong>i</strong>\nj</li>\n<li>k</li>\n</ul>" in page
+    assert "<tr>\n<td><code>n</code></td>\n<td>o</td>\n</tr>" in page
+    assert "<pre><code>## p\n\nq &lt; r\n</code></pre>" in page
+    found = sections("# T\n\nx\n\n## One\n\n```\n## no\n```\n\n---\n")
+    assert found == [("", "x"), ("One", "```\n## no\n```")]

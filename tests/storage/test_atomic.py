@@ -198,24 +198,45 @@ def test_kill_before_every_call(tmp_path):
     assert left.strip() == "['a.latents']"
 
 
+def make_leftovers(folder):
+    """Make what killed writers leave whose numbers or machines live on."""
+    for who in (f"{socket.gethostname()}.{os.getpid()}", "elsewhere.1", "box.999999"):
+        (folder / f".rooms.metro.{who}.x").mkdir()
+        (folder / f".rooms.metro.{who}.y.old").mkdir()
+
+
 def test_leftovers_of_dead_writers_are_removed(saved, tmp_path, rooms_graph):
-    """Of this machine's dead writers; never those of a writer at work."""
+    """Of a recycled process number, of pid 1 in a container, of another machine."""
+    make_leftovers(tmp_path)
+    metro.save(rooms_graph, saved, force=True)
+    assert [file.name for file in tmp_path.iterdir()] == ["rooms.metro"]
+
+
+def test_writers_at_work_are_left_alone(saved, tmp_path, rooms_graph):
+    """While one fills its directory, another one saves, with a number like its own."""
+    with _places.replacement(saved, force=True) as mine:
+        metro.save(rooms_graph, saved, force=True)
+        assert mine.is_dir()
+        shutil.copytree(saved, mine, dirs_exist_ok=True)
+    assert same_graph(metro.load(saved), rooms_graph)
+    assert [file.name for file in tmp_path.iterdir()] == ["rooms.metro"]
+
+
+def test_without_locks_a_day_or_the_process_number_decides(
+    monkeypatch, saved, tmp_path, rooms_graph
+):
+    """A network file system that locks no directories."""
+    monkeypatch.setattr(_places, "try_lock", lambda *_: None)
     dead = subprocess.Popen([sys.executable, "-c", ""])
     dead.wait()
     host = socket.gethostname()
-    for pid in (dead.pid, os.getpid(), 1):
-        (tmp_path / f".rooms.metro.{host}.{pid}.x").mkdir()
-    (tmp_path / ".rooms.metro.elsewhere.1.x").mkdir()
+    names = [f"{host}.{pid}.x" for pid in (dead.pid, os.getpid(), 1)]
+    for name in (*names, "elsewhere.1.x", "elsewhere.1.y"):
+        (tmp_path / f".rooms.metro.{name}").mkdir()
+    os.utime(tmp_path / ".rooms.metro.elsewhere.1.y", (0, 0))
     metro.save(rooms_graph, saved, force=True)
-    kept = sorted(file.name for file in tmp_path.iterdir())
-    assert kept == sorted(
-        [
-            "rooms.metro",
-            ".rooms.metro.elsewhere.1.x",
-            f".rooms.metro.{host}.{os.getpid()}.x",
-            f".rooms.metro.{host}.1.x",
-        ]
-    )
+    kept = {file.name for file in tmp_path.iterdir()} - {"rooms.metro"}
+    assert kept == {f".rooms.metro.{name}" for name in (*names[1:], "elsewhere.1.x")}
 
 
 def cut_short(path, rooms):

@@ -48,9 +48,9 @@ def test_a_manifest_that_is_no_plain_json(saved):
 def test_newer_is_not_damaged(saved):
     """Format and version come before the checksum, which a newer metro may change."""
     manifest = json.loads((saved / "manifest.json").read_text())
-    newer = {**manifest, "version": 2, "checksum": "of another kind"}
+    newer = {**manifest, "version": 3, "checksum": "of another kind"}
     (saved / "manifest.json").write_text(json.dumps(newer))
-    with pytest.raises(StorageError, match="has metro-graph version 2; this metro"):
+    with pytest.raises(StorageError, match="has metro-graph version 3; this metro"):
         metro.load(saved)
 
 

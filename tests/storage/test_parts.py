@@ -1,8 +1,9 @@
-"""Finished parts are kept, in their order, as long as they answer the same question."""
+"""Finished parts are kept, whole, as long as they answer the same question."""
 
 import numpy as np
 import pytest
 
+from metro.errors import StorageError
 from metro.storage import parts as stored
 from metro.storage.parts import Parts
 
@@ -12,11 +13,11 @@ def part(number):
 
 
 def found(parts):
-    return [kept["z"][:, 0].tolist() for kept in parts.finished()]
+    return sorted(kept["z"][:, 0].tolist() for kept in parts.finished())
 
 
-def test_parts_come_back_in_the_order_of_writing(tmp_path):
-    """Parts that wait become one file; the next ones become another."""
+def test_parts_that_wait_become_one_file(tmp_path):
+    """The next ones become another."""
     parts = Parts(tmp_path / "parts", "one")
     parts.add(part(0))
     parts.add(part(1))
@@ -25,6 +26,58 @@ def test_parts_come_back_in_the_order_of_writing(tmp_path):
     parts.add(part(2))
     parts.flush()
     assert found(Parts(tmp_path / "parts", "one")) == [[0, 0, 1, 1], [2, 2]]
+
+
+def test_two_stores_do_not_overwrite_each_other(tmp_path):
+    """Two processes that do the same work keep both their parts."""
+    for numbers in ((0, 1), (1, 2), (0, 1)):
+        parts = Parts(tmp_path / "parts", "one")
+        for number in numbers:
+            parts.add(part(number))
+            parts.flush()
+    assert found(parts) == [[0, 0], [1, 1], [2, 2]]
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_damaged_parts_are_made_again(tmp_path, seed):
+    """Cut short or altered anywhere: one warning, and the other parts are kept."""
+    rng = np.random.default_rng(seed)
+    parts = Parts(tmp_path / "parts", "one")
+    for number in range(3):
+        parts.add(part(number))
+        parts.flush()
+    files = sorted((tmp_path / "parts").glob("part-*.npz"))
+    for file in files[:2]:
+        content = bytearray(file.read_bytes())
+        place = int(rng.integers(len(content)))
+        if rng.random() < 0.5:
+            del content[place:]
+        else:
+            content[place] ^= 1 << int(rng.integers(8))
+        file.write_bytes(content)
+    with pytest.warns(RuntimeWarning, match="^2 of the parts in .* made again") as said:
+        kept = found(parts)
+    assert (len(kept), len(said)) == (1, 1)
+    assert found(parts) == kept
+
+
+def test_a_damaged_key_means_other_parts(tmp_path):
+    """Nothing is believed that cannot be read."""
+    parts = Parts(tmp_path / "parts", "one")
+    parts.add(part(0))
+    parts.flush()
+    (tmp_path / "parts" / "key.txt").write_bytes(b"\xff")
+    parts.open("one")
+    assert found(parts) == []
+
+
+def test_a_place_that_cannot_be_written_is_one_error(tmp_path):
+    """Such as a file where the folder should be."""
+    (tmp_path / "file").write_text("")
+    parts = Parts(tmp_path / "file" / "parts", "one")
+    parts.add(part(0))
+    with pytest.raises(StorageError, match=r"^[^\n[]*cannot be written: Not a dir"):
+        parts.flush()
 
 
 def test_parts_of_another_key_are_thrown_away(tmp_path):

@@ -5,11 +5,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from metro.analysis.config_results import (
-    ConfigResult,
-    best_config,
-    first_best_budget,
-)
+from metro.analysis.config_results import ConfigResult, best_config, first_best_budget
 from metro.analysis.paper import PaperResult
 from metro.analysis.statistics import (
     Interval,
@@ -31,16 +27,12 @@ METRO_BEST = f"{METRO} (best T)"
 
 @dataclass(frozen=True)
 class MethodResult:
-    """A method's success on a task within T.
-
-    Attributes:
-        label: The method, perhaps with how its h was chosen.
-        config: The configuration that represents it.
-        step_budget: T.
-    """
+    """A method's success on a task within T = ``step_budget``."""
 
     label: str
+    """The method, perhaps with how its h was chosen."""
     config: ConfigResult
+    """The configuration that represents it."""
     step_budget: int
 
     @property
@@ -73,18 +65,11 @@ class MethodResult:
 
 @dataclass(frozen=True)
 class Difference:
-    """Two methods on the same queries and seeds.
+    """Two methods on the same queries and seeds, within the same T.
 
-    Attributes:
-        first: The one that should win.
-        second: The other.
-        step_budget: T of both.
-        num_pairs: Runs that both have.
-        gain: Success of the first minus the second's.
-        interval: Of the gain, 95 %, resampling queries.
-        only_first: Pairs that only the first solved.
-        only_second: Pairs that only the second solved.
-        p_value: McNemar's exact test.
+    The gain is the first's success minus the second's; its 95 % interval resamples
+    queries, and p is McNemar's exact test. ``only_first`` counts the pairs that only
+    the first solved.
     """
 
     first: str

@@ -1,7 +1,4 @@
-"""All runs of one method with one configuration on one task, and the best of several.
-
-A configuration is (h, H, h_h) and the graph or macro model that was used.
-"""
+"""All runs of one method with one configuration on a task, and the best of several."""
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Sequence
@@ -11,41 +8,24 @@ from functools import cached_property
 import numpy as np
 from numpy.typing import NDArray
 
-from metro.analysis.episode_results import (
-    PHASES,
-    PLANNING,
-    EpisodeResult,
-)
-from metro.analysis.statistics import success_curve
-from metro.analysis.task import MethodKey, Task
+from metro.analysis.episode_results import PHASES, PLANNING, EpisodeResult
+from metro.analysis.statistics import non_dominated, success_curve
+from metro.analysis.task import RunConfig
 from metro.errors import BenchmarkError
 from metro.models.presets import ACTION_BLOCK
 from metro.planners.methods.registry import method_names
 
+PAPER_BUDGETS = (30, 50, 60, 90, 100, 120, 130, 150, 180, 200, 300)
+"""Budgets T of the paper's Pareto fronts."""
+
 
 @dataclass(frozen=True)
-class ConfigResult:
-    """Runs of a method with one configuration, one run per query and planner seed.
+class ConfigResult(RunConfig):
+    """Runs of a method with one configuration, by query, then planner seed."""
 
-    Attributes:
-        task: Benchmark, model, corpus and queries.
-        key: The method and its unusual choices.
-        plan_blocks: h.
-        waypoint_budget: H; None for methods without a graph.
-        macro_steps: h_h; None for methods without macro actions.
-        graph: Digest of the graph's latents; None: no graph.
-        runs: The runs by query, then seed; each pair once.
-        notes: What a reader has to know about the rows.
-    """
-
-    task: Task
-    key: MethodKey
-    plan_blocks: int
-    waypoint_budget: int | None
-    macro_steps: int | None
-    graph: str | None
     runs: tuple[EpisodeResult, ...]
     notes: tuple[str, ...] = ()
+    """What a reader has to know about the rows."""
 
     @property
     def method(self) -> str:
@@ -66,9 +46,8 @@ class ConfigResult:
     @cached_property
     def frames(self) -> NDArray[np.float64]:
         """Frames to success ``[n]``, infinite where there was none."""
-        found = [run.frames for run in self.runs]
         # Infinity makes comparisons with any T come out right for failures.
-        return np.array([np.inf if value is None else value for value in found])
+        return np.array([np.inf if r.frames is None else r.frames for r in self.runs])
 
     @cached_property
     def is_trivial(self) -> NDArray[np.bool_]:
@@ -216,3 +195,44 @@ def first_best_budget(config: ConfigResult, step_budget: int) -> int:
     first = int(np.argmax(config.curve >= best))
     # Plans act in whole blocks; T itself need not be a multiple.
     return min(step_budget, -(-max(first, 1) // ACTION_BLOCK) * ACTION_BLOCK)
+
+
+@dataclass(frozen=True)
+class BudgetResult:
+    """One (h, H, T): its success, and seconds of planning per episode."""
+
+    config: ConfigResult
+    step_budget: int
+    success: float
+    seconds: float
+
+
+def at_budgets(config: ConfigResult, budgets: Iterable[int]) -> list[BudgetResult]:
+    """Return a configuration at every T that it was run for, by rising T."""
+    return [
+        BudgetResult(config, t, config.success(t), config.planning_seconds(t))
+        # The lists overlap: 2 d is often one of the paper's budgets.
+        for t in sorted(set(budgets))
+        if t <= config.step_budget
+    ]
+
+
+def pareto_front(configs: Sequence[ConfigResult]) -> list[BudgetResult]:
+    """Return the (h, H, T) that no other one beats, by rising seconds.
+
+    Only those with any success, as in the paper's Sec. 6.1.
+    """
+    points = [
+        point
+        # Few queries would win a place on the front by luck.
+        for config in best_covered(configs)
+        for point in at_budgets(config, _paper_budgets(config))
+        if point.success > 0
+    ]
+    kept = non_dominated([p.success for p in points], [p.seconds for p in points])
+    return [points[place] for place in kept]
+
+
+def _paper_budgets(config: ConfigResult) -> tuple[int, ...]:
+    distance = config.task.goal_distance
+    return (*PAPER_BUDGETS, 2 * distance, 4 * distance, config.step_budget)

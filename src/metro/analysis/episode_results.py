@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from metro.analysis.task import UNKNOWN, MethodKey, Task
+from metro.analysis.task import UNKNOWN, MethodKey, RunConfig, Task
 from metro.errors import BenchmarkError
 from metro.evaluation.queries import Query
 from metro.evaluation.records import (
@@ -24,18 +24,11 @@ _NO_MODEL = {"name": "no model", "family": "none", "digest": None}
 
 
 @dataclass(frozen=True)
-class EpisodeResult:
+class EpisodeResult(RunConfig):
     """One row: a query, a method and a planner seed.
 
     Attributes:
-        task: Benchmark, model, corpus and queries.
-        key: The method and its unusual choices.
-        plan_blocks: h.
-        waypoint_budget: H; None for methods without a graph.
-        macro_steps: h_h; None for methods without macro actions.
-        step_budget: T that was run.
-        seed: Random seed of the planner.
-        query: Episode, start frame and goal frame.
+        step_budget: T that was run, environment steps.
         frames: Frames to success; None: not solved.
         is_trivial: Whether the start already meets the goal.
         demonstration: Frames the recording itself needs; None: not recorded.
@@ -43,17 +36,8 @@ class EpisodeResult:
         error: Why the environment died; None: it did not.
         kinds: How often each kind of sub-goal came.
         seconds: Wall time of the query by phase.
-        commit: Commit of the code that planned it.
-        graph: Digest of the graph's latents; None: no graph.
-        macro: Digest of the macro model; None: no such model.
-        trained_on_corpus: Whether the model has seen these recordings; None: unknown.
     """
 
-    task: Task
-    key: MethodKey
-    plan_blocks: int
-    waypoint_budget: int | None
-    macro_steps: int | None
     step_budget: int
     seed: int
     query: Query
@@ -65,8 +49,6 @@ class EpisodeResult:
     kinds: Mapping[str, int]
     seconds: Mapping[str, float]
     commit: str
-    graph: str | None
-    macro: str | None
     trained_on_corpus: bool | None = None
 
 
@@ -76,7 +58,10 @@ def load_records(paths: Iterable[Path]) -> list[dict[str, Any]]:
     A file that is absent or empty is an error.
     """
     rows: list[dict[str, Any]] = []
-    for path in _files(paths):
+    for path in paths:
+        if path.is_dir():
+            rows += load_records(find_record_files(path))
+            continue
         if not path.is_file():
             raise BenchmarkError(f"There is no {path}. metro evaluate writes rows.")
         found = read_records(path)
@@ -87,20 +72,8 @@ def load_records(paths: Iterable[Path]) -> list[dict[str, Any]]:
     return rows
 
 
-def _files(paths: Iterable[Path]) -> Iterator[Path]:
-    for path in paths:
-        if path.is_dir():
-            yield from find_record_files(path)
-        else:
-            yield path
-
-
 def read_results(rows: Iterable[Mapping[str, Any]]) -> list[EpisodeResult]:
-    """Return rows as results, in an order that does not depend on theirs.
-
-    Raises:
-        BenchmarkError: For the first row that lacks something, or if there is none.
-    """
+    """Return rows as results, in an order that does not depend on theirs."""
     # Sorted by content, so that a report does not depend on the order of files.
     ordered = sorted(rows, key=lambda row: json.dumps(row, sort_keys=True))
     if not ordered:
@@ -121,16 +94,12 @@ def _beside_models(rows: Sequence[Mapping[str, Any]]) -> Iterator[Mapping[str, A
             # Dictionaries cannot be keys, and equal models must count once.
             named[json.dumps(row["model"], sort_keys=True)] = row["model"]
     for row in rows:
-        if not _is_without_model(row):
+        # "" for a row without the key, which is broken and not without a model.
+        if not isinstance(row, Mapping) or row.get("model", "") is not None:
             yield row
         else:
             for model in models.get(_queries_of(row), {"": _NO_MODEL}).values():
                 yield {**row, "model": model}
-
-
-def _is_without_model(row: Mapping[str, Any]) -> bool:
-    """Return whether a row says that no model was used; broken rows do not."""
-    return isinstance(row, Mapping) and "model" in row and row["model"] is None
 
 
 def _queries_of(row: Mapping[str, Any]) -> str:
@@ -142,7 +111,7 @@ def _queries_of(row: Mapping[str, Any]) -> str:
 def _read(row: Mapping[str, Any]) -> EpisodeResult:
     try:
         setting, query = row["setting"], Query(**row["query"])
-        error = row.get("error")
+        error, frames = row.get("error"), row["frames_to_success"]
         return EpisodeResult(
             task=_task(row, query),
             key=_method_key(row),
@@ -153,7 +122,7 @@ def _read(row: Mapping[str, Any]) -> EpisodeResult:
             seed=int(setting["planner_seed"]),
             query=query,
             # A run whose environment died counts as not solved, whatever it says.
-            frames=None if error else _whole(row["frames_to_success"]),
+            frames=None if error or frames is None else int(frames),
             is_trivial=bool(row["is_presolved"]),
             demonstration=row.get("demonstration_frames"),
             tags=tuple(row.get("tags") or ()),
@@ -170,11 +139,6 @@ def _read(row: Mapping[str, Any]) -> EpisodeResult:
             f"This is not a row of metro evaluate ({type(problem).__name__}: "
             f"{problem}): {json.dumps(row, sort_keys=True)[:80]}. Remove it."
         ) from None
-
-
-def _whole(frames: Any) -> int | None:
-    """Return frames as they must be: a whole number, or None."""
-    return None if frames is None else int(frames)
 
 
 def _method_key(row: Mapping[str, Any]) -> MethodKey:

@@ -1,11 +1,12 @@
 """Grids of h and H: the settings of a sweep, and the table of what they reached."""
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from typing import Any
 
+from metro.analysis.config_results import at_budgets
+from metro.analysis.formatting import number
 from metro.analysis.grouping import group_rows
-from metro.analysis.pareto import BudgetResult, at_budgets
 from metro.analysis.statistics import non_dominated
 from metro.errors import BenchmarkError
 from metro.evaluation.records import Setting
@@ -20,16 +21,9 @@ COLUMNS = ("T", "h", "H", "success", "seconds per query", "rows", "")
 
 @dataclass(frozen=True)
 class GridRow:
-    """One (h, H, T) of a sweep.
+    """One (h, H, T) of a sweep: success within T, planning seconds per query.
 
-    Attributes:
-        plan_blocks: h.
-        waypoint_budget: H; None for methods without a graph.
-        step_budget: T, read off a run with a larger one.
-        success: Share of runs that met their goal within T.
-        seconds: Planning time per query.
-        rows: Number of queries times seeds.
-        is_best: Whether no other (h, H, T) has more success in as little time.
+    The best are those that no other (h, H, T) beats in as little time.
     """
 
     plan_blocks: int
@@ -40,16 +34,12 @@ class GridRow:
     rows: int
     is_best: bool
 
-    def to_json(self) -> dict[str, Any]:
-        """Return plain values."""
-        return asdict(self)
-
     def to_text(self) -> list[str]:
         """Return what a table shows under `COLUMNS`."""
         return [
             str(self.step_budget),
             str(self.plan_blocks),
-            "-" if self.waypoint_budget is None else str(self.waypoint_budget),
+            number(self.waypoint_budget),
             f"{self.success:.1%}",
             f"{self.seconds:.3f}",
             str(self.rows),
@@ -70,14 +60,12 @@ def grid(
     Without H given it is swept from 5 h - 5 to 5 h + 5, at least 1, as in the paper
     (Sec. "Hyperparameters"). Methods without a graph have no H.
     """
-    settings = []
-    for blocks in parse_numbers(plan_blocks):
-        settings += [
-            Setting(method, blocks, budget, step_budget, seed)
-            for budget in _budgets(method, blocks, waypoint_budgets)
-            for seed in planner_seeds
-        ]
-    return settings
+    return [
+        Setting(method, blocks, budget, step_budget, seed)
+        for blocks in parse_numbers(plan_blocks)
+        for budget in _budgets(method, blocks, waypoint_budgets)
+        for seed in planner_seeds
+    ]
 
 
 def _budgets(method: str, plan_blocks: int, chosen: str | None) -> Sequence[int | None]:
@@ -106,11 +94,7 @@ def parse_numbers(text: str) -> list[int]:
 
 
 def grid_table(rows: Iterable[Mapping[str, Any]], goal_distance: int) -> list[GridRow]:
-    """Return every (h, H, T) of a sweep by T and success; the best are marked.
-
-    The best are those on the Pareto front: none has at least their success in no more
-    time, and is better in one of both.
-    """
+    """Return every (h, H, T) of a sweep by T and success; the Pareto front is best."""
     # 1.2 d is not whole for every d.
     wanted = [round(multiple * goal_distance) for multiple in _MULTIPLES]
     points = [
@@ -121,14 +105,16 @@ def grid_table(rows: Iterable[Mapping[str, Any]], goal_distance: int) -> list[Gr
     front = non_dominated([p.success for p in points], [p.seconds for p in points])
     # Points that are equal in both are all best, though the front holds one of them.
     best = {(points[place].success, points[place].seconds) for place in front}
-    table = [_row(point, (point.success, point.seconds) in best) for point in points]
+    table = [
+        GridRow(
+            plan_blocks=point.config.plan_blocks,
+            waypoint_budget=point.config.waypoint_budget,
+            step_budget=point.step_budget,
+            success=point.success,
+            seconds=point.seconds,
+            rows=len(point.config.runs),
+            is_best=(point.success, point.seconds) in best,
+        )
+        for point in points
+    ]
     return sorted(table, key=lambda row: (row.step_budget, -row.success, row.seconds))
-
-
-def _row(point: BudgetResult, is_best: bool) -> GridRow:
-    config = point.config
-    return GridRow(
-        *(config.plan_blocks, config.waypoint_budget, point.step_budget),
-        *(point.success, point.seconds, len(config.runs)),
-        is_best=is_best,
-    )

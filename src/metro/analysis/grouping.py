@@ -6,6 +6,7 @@ from typing import Any
 
 from metro.analysis.config_results import ConfigResult
 from metro.analysis.episode_results import EpisodeResult, read_results
+from metro.analysis.task import RunConfig
 from metro.errors import BenchmarkError
 from metro.evaluation.queries import Query
 
@@ -13,16 +14,22 @@ from metro.evaluation.queries import Query
 def group_rows(rows: Iterable[Mapping[str, Any]]) -> list[ConfigResult]:
     """Return the rows grouped by task, method and configuration, sorted.
 
-    Raises:
-        BenchmarkError: If a row is broken, or two rows of the same run disagree.
+    Broken rows, and rows of the same run that disagree, are refused.
     """
-    groups: dict[tuple[Any, ...], list[EpisodeResult]] = {}
+    groups: dict[RunConfig, list[EpisodeResult]] = {}
+    # T is no part: success latches, so runs of different T answer for each other.
     for row in read_results(rows):
-        setting = (row.plan_blocks, row.waypoint_budget, row.macro_steps)
-        # T is no part: success latches, so runs of different T answer for each other.
-        key = (row.task, row.key, *setting, row.graph, row.macro)
-        groups.setdefault(key, []).append(row)
-    return sorted(map(_group, groups.values()), key=_order)
+        config = RunConfig(
+            task=row.task,
+            key=row.key,
+            plan_blocks=row.plan_blocks,
+            waypoint_budget=row.waypoint_budget,
+            macro_steps=row.macro_steps,
+            graph=row.graph,
+            macro=row.macro,
+        )
+        groups.setdefault(config, []).append(row)
+    return sorted((_group(*group) for group in groups.items()), key=_order)
 
 
 def _order(config: ConfigResult) -> tuple[Any, ...]:
@@ -31,7 +38,7 @@ def _order(config: ConfigResult) -> tuple[Any, ...]:
     return (config.task, config.method, *numbers, config.graph or "")
 
 
-def _group(rows: Sequence[EpisodeResult]) -> ConfigResult:
+def _group(config: RunConfig, rows: Sequence[EpisodeResult]) -> ConfigResult:
     """Return the longest run of each query and seed.
 
     A run whose environment died counts only if there is no other one: it may have been
@@ -61,16 +68,7 @@ def _group(rows: Sequence[EpisodeResult]) -> ConfigResult:
             f"runs left out, for most were given T = {usual}, they less: "
             f"{len(kept) - len(long)}"
         )
-    return ConfigResult(
-        task=runs[0].task,
-        key=runs[0].key,
-        plan_blocks=runs[0].plan_blocks,
-        waypoint_budget=runs[0].waypoint_budget,
-        macro_steps=runs[0].macro_steps,
-        graph=runs[0].graph,
-        runs=tuple(runs),
-        notes=tuple(notes),
-    )
+    return ConfigResult(**vars(config), runs=tuple(runs), notes=tuple(notes))
 
 
 def _agree(long: EpisodeResult, short: EpisodeResult) -> bool:

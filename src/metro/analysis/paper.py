@@ -1,7 +1,7 @@
 """What the paper reports, as data: ``benchmarks/paper.toml`` and its Pareto fronts."""
 
 import tomllib
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -17,20 +17,13 @@ from metro.errors import BenchmarkError
 from metro.planners.methods.flat import FLAT
 from metro.planners.methods.metro import METRO
 
-_NAMES = {
-    "benchmark": "benchmark",
-    "family": "family",
-    "method": "method",
+_LETTERS = {
     "d": "goal_distance",
     "h": "plan_blocks",
     "H": "waypoint_budget",
     "T": "step_budget",
-    "mean": "mean",
-    "std": "std",
-    "arrival_ratio": "arrival_ratio",
-    "source": "source",
 }
-"""The file's short names, and ours."""
+"""The file's letters, and our names; all others are the same."""
 # The setting of LeWM's own paper.
 _FLAT_DISTANCE, _FLAT_BUDGET = 25, 50
 
@@ -39,18 +32,7 @@ _FLAT_DISTANCE, _FLAT_BUDGET = 25, 50
 class PaperResult:
     """One number of the paper, or one (h, H, T) that it lists without a number.
 
-    Attributes:
-        benchmark: Such as ``tworoom``.
-        family: ``lewm`` or ``pldm``.
-        method: Such as ``metro``.
-        goal_distance: d, frames.
-        step_budget: T, environment steps.
-        source: Where in the paper.
-        plan_blocks: h; None: not given.
-        waypoint_budget: H; None: not given, or no graph.
-        mean: Success in percent; None: only drawn in a figure.
-        std: Deviation over seeds, percent; None: not given.
-        arrival_ratio: Median arrival ratio; None: not given.
+    Success (mean, and deviation over seeds) is in percent. None: not given.
     """
 
     benchmark: str
@@ -82,16 +64,15 @@ def read_paper_results(file: Path) -> list[PaperResult]:
     """Return the results in a TOML file."""
     try:
         cells = tomllib.loads(file.read_text("utf-8"))["cells"]
-        return [_read(one) for one in cells]
-    except (OSError, KeyError, TypeError, ValueError) as error:
+        return [
+            PaperResult(**{_LETTERS.get(key, key): value for key, value in one.items()})
+            for one in cells
+        ]
+    except (OSError, AttributeError, KeyError, TypeError, ValueError) as error:
         raise BenchmarkError(
-            f"{file} cannot be read: {error}. A result has {', '.join(_NAMES)}."
+            f"{file} cannot be read: {error}. A result has benchmark, family, method, "
+            f"d, h, H, T, mean, std, arrival_ratio and source."
         ) from error
-
-
-def _read(one: Mapping[str, Any]) -> PaperResult:
-    # A misspelt name is a KeyError, not a value that is silently left out.
-    return PaperResult(**{_NAMES[key]: value for key, value in one.items()})
 
 
 def _flat_results(benchmark: Benchmark) -> Iterator[PaperResult]:

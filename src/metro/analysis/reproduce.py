@@ -6,9 +6,10 @@ from typing import Any
 
 from metro.analysis.comparison import MethodResult, by_task
 from metro.analysis.config_results import ConfigResult, best_config
-from metro.analysis.formatting import NOT_RUN, paper_percent, percent
+from metro.analysis.formatting import NOT_RUN, NOTHING, number, paper_percent, percent
 from metro.analysis.grouping import group_rows
 from metro.analysis.paper import PaperResult, load_paper_results
+from metro.analysis.task import UNKNOWN
 from metro.planners.methods.registry import method_names
 
 HEADER = (
@@ -21,17 +22,12 @@ _SEEDS = (7, 8, 9)
 
 @dataclass(frozen=True)
 class ReproducedResult:
-    """A result of the paper beside ours.
-
-    Attributes:
-        paper: What the paper reports.
-        ours: Our runs of the same d and T; None: not run.
-        is_same_cell: Whether (h, H) are the paper's too, or the best that we have.
-    """
+    """A result of the paper beside our runs of the same d and T; None: not run."""
 
     paper: PaperResult
     ours: MethodResult | None
     is_same_cell: bool
+    """Whether (h, H) are the paper's too, or the best that we have."""
 
     @property
     def command(self) -> str | None:
@@ -77,9 +73,9 @@ def _check(paper: PaperResult, configs: Sequence[ConfigResult]) -> ReproducedRes
     able = [config for config in configs if _answers(config, paper)]
     same = [config for config in able if _is_same(config, paper)]
     chosen = best_config(same or able, paper.step_budget)
-    if chosen is None:
-        return ReproducedResult(paper, None, is_same_cell=bool(same))
-    ours = MethodResult(paper.method, chosen, paper.step_budget)
+    ours = None
+    if chosen is not None:
+        ours = MethodResult(paper.method, chosen, paper.step_budget)
     return ReproducedResult(paper, ours, is_same_cell=bool(same))
 
 
@@ -97,25 +93,28 @@ def _is_same(config: ConfigResult, paper: PaperResult) -> bool:
     return blocks and paper.waypoint_budget in (None, config.waypoint_budget)
 
 
-def table_of(checks: Iterable[ReproducedResult]) -> list[tuple[str, ...]]:
-    """Return the results as rows of a table under `HEADER`."""
-    return [_line(check) for check in checks]
-
-
-def _line(check: ReproducedResult) -> tuple[str, ...]:
+def table_row(check: ReproducedResult) -> tuple[str, ...]:
+    """Return a result as a row of a table under `HEADER`."""
     paper, ours = check.paper, check.ours
-    asked = (paper.goal_distance, paper.plan_blocks, paper.waypoint_budget)
-    numbers = [
-        "-" if value is None else str(value) for value in (*asked, paper.step_budget)
-    ]
-    model, got, runs = paper.family, NOT_RUN, "-"
+    model, got, runs = paper.family, NOT_RUN, NOTHING
     if ours is not None:
         setting = ours.config.setting_text
         model, runs = ours.config.task.model, str(ours.num_runs)
         got = percent(*ours.over_seeds)
         got += "" if check.is_same_cell else f" (our best: {setting})"
-    metrics = (paper_percent(paper), got, runs, paper.source)
-    return (paper.benchmark, model, paper.method, *numbers, *metrics)
+    return (
+        paper.benchmark,
+        model,
+        paper.method,
+        str(paper.goal_distance),
+        number(paper.plan_blocks),
+        number(paper.waypoint_budget),
+        str(paper.step_budget),
+        paper_percent(paper),
+        got,
+        runs,
+        paper.source,
+    )
 
 
 def command_of(paper: PaperResult) -> str:
@@ -123,20 +122,41 @@ def command_of(paper: PaperResult) -> str:
 
     At T = 4 d at least, so that one run answers for every smaller budget.
     """
-    name, budget = paper.benchmark, paper.waypoint_budget
-    model = f"{paper.family.upper()}-MODEL"
-    graph = ""
-    if budget is not None:
-        graph = f" --graph {name}.metro --waypoint-budget {budget}"
+    name, budget, h = paper.benchmark, paper.waypoint_budget, paper.plan_blocks
+    family = paper.family.upper()
+    graph = (
+        "" if budget is None else f" --graph {name}.metro --waypoint-budget {budget}"
+    )
     if paper.method in method_names(needs_macro=True):
-        graph = f" --macro {paper.family.upper()}-MACRO --macro-steps 2"
-    h = paper.plan_blocks
+        graph = f" --macro {family}-MACRO --macro-steps 2"
     blocks = "" if h is None else f" --plan-blocks {h}"
     # Success latches: one long run answers for every smaller T.
     steps = max(4 * paper.goal_distance, paper.step_budget)
     seeds = " ".join(f"--planner-seed {seed}" for seed in _SEEDS)
     return (
-        f"metro evaluate {name} --corpus {name}.h5 --model {model} --method "
+        f"metro evaluate {name} --corpus {name}.h5 --model {family}-MODEL --method "
         f"{paper.method}{graph} --goal-distance {paper.goal_distance}{blocks} "
         f"--step-budget {steps} {seeds} -o rows.jsonl"
     )
+
+
+def command_of_config(config: ConfigResult) -> str:
+    """Return the command of a configuration; the reader fills in the CAPITALS."""
+    task, name = config.task, config.task.benchmark
+    words = [f"metro evaluate {name} --corpus {task.corpus}"]
+    method, option = config.key.name, config.key.option
+    # Such methods ignore the model, but the option is required.
+    model = task.model if method in method_names(needs_model=True) else "ANY-MODEL"
+    words += [f"--model {model} --method {method}"]
+    words += [f"--option {option}"] if option else []
+    if method in method_names(needs_graph=True):
+        words += [f"--graph GRAPH.metro --waypoint-budget {config.waypoint_budget}"]
+    if method in method_names(needs_macro=True):
+        words += [f"--macro MACRO.safetensors --macro-steps {config.macro_steps}"]
+    words += [f"--goal-distance {task.goal_distance}"]
+    # The usual query file is found by benchmark and distance; another is named.
+    if task.queries not in (UNKNOWN, f"{name}-d{task.goal_distance}.csv"):
+        words += [f"--queries {task.queries}"]
+    words += [f"--plan-blocks {config.plan_blocks} --step-budget {config.step_budget}"]
+    words += [f"--planner-seed {seed}" for seed in sorted(set(config.seeds))]
+    return " ".join([*words, "-o rows.jsonl"])

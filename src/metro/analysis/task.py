@@ -8,28 +8,19 @@ UNKNOWN = "not recorded"
 
 @dataclass(frozen=True, order=True)
 class Task:
-    """What methods are compared on: rows of one task answer the same queries.
-
-    Attributes:
-        benchmark: Name of the benchmark, such as ``tworoom``.
-        family: Family of the world model: ``lewm`` or ``pldm``.
-        goal_distance: d, frames.
-        model: Name of the world model.
-        corpus: Name of the corpus.
-        queries: Name of the query file.
-        rendering: How frames were drawn.
-        digests: Digests of model, corpus and queries.
-        episodes: Number of episodes of the corpus; None: not recorded.
-    """
+    """What methods are compared on: rows of one task answer the same queries."""
 
     benchmark: str
     family: str
+    """Of the world model: ``lewm`` or ``pldm``."""
     goal_distance: int
+    """d, frames."""
     model: str
     corpus: str
     queries: str
     rendering: str
     digests: tuple[str, str, str] = field(repr=False)
+    """Of model, corpus and queries."""
     # Older rows do not have it: it must not split a task in two.
     episodes: int | None = field(default=None, compare=False)
 
@@ -47,19 +38,14 @@ class Task:
 
 @dataclass(frozen=True)
 class MethodKey:
-    """A method and what was chosen otherwise than usual.
-
-    Attributes:
-        name: One of the known methods, such as ``metro``.
-        option: Option of the method; None: as its authors run it.
-        num_neighbours: k of the graph; None: the usual one, or no graph.
-        quantile: α of the graph; None: the usual one, or no graph.
-    """
+    """A method and what was chosen otherwise than usual; None: as usual."""
 
     name: str
     option: str | None = None
     num_neighbours: float | None = None
+    """k of the graph."""
     quantile: float | None = None
+    """α of the graph."""
 
     @property
     def is_usual(self) -> bool:
@@ -69,15 +55,29 @@ class MethodKey:
     @property
     def choices(self) -> str:
         """What was chosen otherwise than usual, such as ``leave-one-out, k = 8``."""
-        chosen = [self.option] if self.option else []
-        chosen += [
-            f"{letter} = {value:g}"
-            for letter, value in (("k", self.num_neighbours), ("α", self.quantile))
-            if value is not None
-        ]
-        return ", ".join(chosen)
+        numbers = (("k", self.num_neighbours), ("α", self.quantile))
+        chosen = [f"{letter} = {n:g}" for letter, n in numbers if n is not None]
+        return ", ".join([*filter(None, [self.option]), *chosen])
 
     @property
     def label(self) -> str:
         """The name for tables, with unusual choices in brackets."""
         return self.name + (f" ({self.choices})" if self.choices else "")
+
+
+@dataclass(frozen=True)
+class RunConfig:
+    """What a run was planned with; runs that agree in all of it belong together."""
+
+    task: Task
+    key: MethodKey
+    plan_blocks: int
+    """h, action blocks."""
+    waypoint_budget: int | None
+    """H, frames; None for methods without a graph."""
+    macro_steps: int | None
+    """h_h; None for methods without macro actions."""
+    graph: str | None
+    """Digest of the graph's latents; None: no graph."""
+    macro: str | None
+    """Digest of the macro model; None: no such model."""

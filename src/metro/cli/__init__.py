@@ -1,31 +1,12 @@
 """The command line, one thin function per verb; results go to stdout alone."""
 
-# Imported for their effect: each module adds its verbs to the app.
-from metro.cli import (
-    data,
-    evaluate,
-    graphs,
-    machine,
-    models,
-    reports,
-    rerunning,
-    residual,
-    studies,
-    study_runs,
-)
+from importlib import import_module
+
 from metro.cli.root import app, main
 
-__all__ = [
-    "app",
-    "data",
-    "evaluate",
-    "graphs",
-    "machine",
-    "main",
-    "models",
-    "reports",
-    "rerunning",
-    "residual",
-    "studies",
-    "study_runs",
-]
+__all__ = ["app", "main"]
+
+# Imported for their effect: each module adds its verbs to the app, in this order.
+_MODULES = "data evaluate graphs machine models reports studies study_runs"
+for _module in _MODULES.split():
+    import_module(f"metro.cli.{_module}")

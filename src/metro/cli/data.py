@@ -5,44 +5,35 @@ from typing import Annotated
 
 import typer
 
-from metro.cli.options import (
-    AllWorkers,
-    BenchmarkName,
-    CorpusPath,
-    Device,
-    Force,
-    Model,
-    Seed,
-    TrustPickle,
-)
+from metro.cli import options
+from metro.cli.options import option
 from metro.cli.root import DATA, app, require_worlds
 
 
 @app.command(rich_help_panel=DATA)
 def record(
-    benchmark: BenchmarkName,
-    output: Annotated[Path, typer.Option("--output", "-o", help="HDF5 file to write.")],
-    episodes: Annotated[int, typer.Option(help="Number of episodes.")] = 300,
-    seed: Seed = 0,
+    benchmark: options.BenchmarkName,
+    output: Annotated[Path, option("HDF5 file to write.", "--output", "-o")],
+    episodes: Annotated[int, option("Number of episodes.")] = 300,
+    seed: options.Seed = 0,
     recipe: Annotated[
         str | None,
-        typer.Option(
-            help="How the recorded episodes act; docs/worlds-and-models.md lists the "
+        option(
+            "How the recorded episodes act; docs/worlds-and-models.md lists the "
             "recipes. Default: the benchmark's first."
         ),
     ] = None,
     image_size: Annotated[
-        int, typer.Option(help="Pixels along a side; released corpora have 224.")
+        int, option("Pixels along a side; released corpora have 224.")
     ] = 224,
     rendering: Annotated[
-        str, typer.Option(help="stock, as released, or fast, for our small models.")
+        str, option("stock, as released, or fast, for our small models.")
     ] = "stock",
     steps: Annotated[
-        int | None,
-        typer.Option(help="Most environment steps per episode. Default: as released."),
+        int | None, option("Most environment steps per episode. Default: as released.")
     ] = None,
-    workers: AllWorkers = None,
-    force: Force = False,
+    workers: options.AllWorkers = None,
+    force: options.Force = False,
 ) -> None:
     """Record episodes of a benchmark, in the layout of the released corpora.
 
@@ -78,14 +69,14 @@ def record(
 
 @app.command(rich_help_panel=DATA)
 def encode(
-    corpus: CorpusPath,
-    model: Model,
+    corpus: options.CorpusPath,
+    model: options.Model,
     output: Annotated[
-        Path, typer.Option("--output", "-o", help="Latents to write (NAME.latents).")
+        Path, option("Latents to write (NAME.latents).", "--output", "-o")
     ],
-    device: Device = None,
-    trust_pickle: TrustPickle = False,
-    force: Force = False,
+    device: options.Device = None,
+    trust_pickle: options.TrustPickle = False,
+    force: options.Force = False,
 ) -> None:
     """Encode every recorded frame with a frozen world model.
 

@@ -48,13 +48,7 @@ def examine(
     time_limit: float = _TIME_LIMIT,
     progress: Progress | None = None,
 ) -> list[Finding]:
-    """Return one finding per check, in a fixed order.
-
-    Args:
-        names: Which checks; all of `CHECKS` if None.
-        time_limit: Seconds that one check may take.
-        progress: Called with checks (done, total).
-    """
+    """Return one finding per check, in a fixed order; None: all of `CHECKS`."""
     names = list(CHECKS) if names is None else names
     findings: list[Finding] = []
     # Few at once: checks that crowd each other would run into the time limit.

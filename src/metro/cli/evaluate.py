@@ -5,46 +5,21 @@ from typing import Annotated, Any, NamedTuple
 
 import typer
 
-from metro.cli.options import (
-    AsJson,
-    BatchSize,
-    BenchmarkName,
-    CorpusOption,
-    Device,
-    Distance,
-    First,
-    Force,
-    Graph,
-    Macro,
-    MacroSteps,
-    MethodName,
-    MethodOption,
-    Model,
-    PlanBlocks,
-    PlannerSeeds,
-    Queries,
-    RowsPath,
-    Seed,
-    StepBudget,
-    TrustPickle,
-    WaypointBudget,
-    Workers,
-)
+from metro.cli import options
+from metro.cli.options import option
 from metro.cli.root import EVALUATION, app, print_json, require_worlds
 from metro.planners.methods.metro import METRO
 
 
 @app.command(rich_help_panel=EVALUATION)
 def queries(
-    benchmark: BenchmarkName,
-    corpus: CorpusOption,
-    output: Annotated[
-        Path, typer.Option("--output", "-o", help="Query file (.csv) to write.")
-    ],
-    goal_distance: Distance = 25,
-    count: Annotated[int, typer.Option(help="Number of queries.")] = 50,
-    seed: Seed = 0,
-    force: Force = False,
+    benchmark: options.BenchmarkName,
+    corpus: options.CorpusOption,
+    output: Annotated[Path, option("Query file (.csv) to write.", "--output", "-o")],
+    goal_distance: options.Distance = 25,
+    count: Annotated[int, option("Number of queries.")] = 50,
+    seed: options.Seed = 0,
+    force: options.Force = False,
 ) -> None:
     """Draw queries from recorded episodes, and check each in its environment.
 
@@ -79,32 +54,30 @@ def queries(
 
 @app.command(rich_help_panel=EVALUATION)
 def evaluate(
-    benchmark: BenchmarkName,
-    corpus: CorpusOption,
-    model: Model,
-    output: RowsPath,
-    method: MethodName = METRO.name,
-    graph: Graph = None,
-    macro: Macro = None,
-    macro_steps: MacroSteps = None,
-    option: MethodOption = None,
-    goal_distance: Distance = 25,
-    plan_blocks: PlanBlocks = None,
-    waypoint_budget: WaypointBudget = None,
-    step_budget: StepBudget = None,
-    planner_seed: PlannerSeeds = None,
-    query_file: Queries = None,
-    first: First = None,
+    benchmark: options.BenchmarkName,
+    corpus: options.CorpusOption,
+    model: options.Model,
+    output: options.RowsPath,
+    method: options.MethodName = METRO.name,
+    graph: options.Graph = None,
+    macro: options.Macro = None,
+    macro_steps: options.MacroSteps = None,
+    option: options.MethodOption = None,
+    goal_distance: options.Distance = 25,
+    plan_blocks: options.PlanBlocks = None,
+    waypoint_budget: options.WaypointBudget = None,
+    step_budget: options.StepBudget = None,
+    planner_seed: options.PlannerSeeds = None,
+    query_file: options.Queries = None,
+    first: options.First = None,
     batch: Annotated[
         int | None,
-        typer.Option(
-            help="Number of queries planned together. Default: 25, and 1 for hi-lewm."
-        ),
+        option("Number of queries planned together. Default: 25, and 1 for hi-lewm."),
     ] = None,
-    workers: Workers = 1,
-    device: Device = None,
-    trust_pickle: TrustPickle = False,
-    as_json: AsJson = False,
+    workers: options.Workers = 1,
+    device: options.Device = None,
+    trust_pickle: options.TrustPickle = False,
+    as_json: options.AsJson = False,
 ) -> None:
     """Plan queries in their environment, and print how many reach their goal.
 
@@ -162,11 +135,11 @@ class _Run(NamedTuple):
 
     def plan(self, output: Path, batch: int, workers: int) -> list[dict[str, Any]]:
         """Return the rows, planned now or read from ``output``; shows a bar."""
-        from metro.cli.terminal import success_bar
+        from metro.cli.terminal import progress_bar
         from metro.evaluation.run import evaluate as plan_all
 
         parts = (self.config, self.settings, self.queries, output)
-        with success_bar(self.title) as progress:
+        with progress_bar(self.title) as progress:
             return plan_all(*parts, batch=batch, workers=workers, progress=progress)
 
 
@@ -174,54 +147,46 @@ def _print_summary(run: _Run, summary: dict[str, Any], *, as_json: bool) -> None
     if as_json:
         print_json(summary)
         return
-    name, steps = run.config.benchmark, run.settings[0].step_budget
-    typer.echo(f"{name}, {run.title}, {_said(summary, steps)}")
-
-
-def _said(summary: dict[str, Any], step_budget: int) -> str:
-    """Return a summary of rows as a sentence or two."""
-    lines = [
-        f"T = {step_budget}: {summary['solved']} of {summary['queries']} queries "
-        f"solved ({summary['success']:.0%}). {summary['presolved']} starts were "
-        f"trivially solved; without them {summary['success_of_unsolved']:.0%}."
-    ]
+    typer.echo(
+        f"{run.config.benchmark}, {run.title}, T = {run.settings[0].step_budget}: "
+        f"{summary['solved']} of {summary['queries']} queries solved "
+        f"({summary['success']:.0%}). {summary['presolved']} starts were trivially "
+        f"solved; without them {summary['success_of_unsolved']:.0%}."
+    )
     if summary["died"]:
-        lines.append(
+        typer.echo(
             f"{summary['died']} of them died and count as not solved; their rows give "
             f"the reason. The same command tries them again."
         )
-    return "\n".join(lines)
 
 
 @app.command(rich_help_panel=EVALUATION)
 def sweep(
-    benchmark: BenchmarkName,
-    corpus: CorpusOption,
-    model: Model,
-    output: RowsPath,
-    method: MethodName = METRO.name,
-    graph: Graph = None,
-    goal_distance: Distance = 75,
+    benchmark: options.BenchmarkName,
+    corpus: options.CorpusOption,
+    model: options.Model,
+    output: options.RowsPath,
+    method: options.MethodName = METRO.name,
+    graph: options.Graph = None,
+    goal_distance: options.Distance = 75,
     plan_blocks: Annotated[
-        str, typer.Option(help="Values of h: numbers and ranges, such as 1,3-5.")
+        str, option("Values of h: numbers and ranges, such as 1,3-5.")
     ] = "1-2",
     waypoint_budget: Annotated[
         str | None,
-        typer.Option(
-            help="Values of H, in the same form. Default: 5 h - 5 to 5 h + 5."
-        ),
+        option("Values of H, in the same form. Default: 5 h - 5 to 5 h + 5."),
     ] = None,
     step_budget: Annotated[
-        int | None, typer.Option(help="T, environment steps per query. Default: 4 d.")
+        int | None, option("T, environment steps per query. Default: 4 d.")
     ] = None,
-    planner_seed: PlannerSeeds = None,
-    query_file: Queries = None,
-    first: First = None,
-    batch: BatchSize = 25,
-    workers: Workers = 1,
-    device: Device = None,
-    trust_pickle: TrustPickle = False,
-    as_json: AsJson = False,
+    planner_seed: options.PlannerSeeds = None,
+    query_file: options.Queries = None,
+    first: options.First = None,
+    batch: options.BatchSize = 25,
+    workers: options.Workers = 1,
+    device: options.Device = None,
+    trust_pickle: options.TrustPickle = False,
+    as_json: options.AsJson = False,
 ) -> None:
     """Plan queries for a grid of h, and of H where there is one; print the best of it.
 
@@ -250,7 +215,7 @@ def sweep(
     run = _Run(config, settings, queries, f"{len(settings)} runs")
     found = grid_table(run.plan(output, batch, workers), goal_distance)
     if as_json:
-        print_json([row.to_json() for row in found])
+        print_json([vars(row) for row in found])
     else:
         caption = "* no other setting has more success in as little time"
         print_table(COLUMNS, [row.to_text() for row in found], caption)

@@ -5,7 +5,8 @@ from typing import Annotated, Any
 
 import typer
 
-from metro.cli.options import AsJson, Force, GraphPath, Verify
+from metro.cli import options
+from metro.cli.options import option
 from metro.cli.root import GRAPHS, app, print_json
 
 
@@ -17,57 +18,145 @@ def build(
             metavar="LATENTS", help="Encoded frames: .latents, .npz, .npy or .h5."
         ),
     ],
-    output: Annotated[Path, typer.Option("--output", "-o", help="Graph to write.")],
+    output: Annotated[Path, option("Graph to write.", "--output", "-o")],
     waypoint_budget: Annotated[
-        int, typer.Option(help="H, frames that the micro planner reaches reliably.")
+        int, option("H, frames that the micro planner reaches reliably.")
     ] = 8,
-    num_neighbours: Annotated[
-        int, typer.Option(help="k, look-alike frames kept per frame.")
-    ] = 4,
-    quantile: Annotated[
-        float, typer.Option(help="α, quantile of the pricing curve.")
-    ] = 0.25,
+    num_neighbours: Annotated[int, option("k, look-alike frames kept per frame.")] = 4,
+    quantile: Annotated[float, option("α, quantile of the pricing curve.")] = 0.25,
     episode_lengths: Annotated[
-        str | None,
-        typer.Option(help="Frames per episode: one number, or a .npy or text file."),
+        str | None, option("Frames per episode: one number, or a .npy or text file.")
+    ] = None,
+    pricing: Annotated[
+        str,
+        option(
+            "gap, as the paper; or reach: jumps that the world model cannot make cost "
+            "more. Needs --model and --corpus."
+        ),
+    ] = "gap",
+    model: Annotated[
+        str | None, option("World model that the latents are from, for reach.")
+    ] = None,
+    corpus: Annotated[
+        str | None, option("Recorded episodes that the latents are from, for reach.")
     ] = None,
     workers: Annotated[
-        int | None, typer.Option(help="Number of threads. Default: one per core.")
+        int | None, option("Number of threads. Default: one per core.")
     ] = None,
-    force: Force = False,
+    force: options.Force = False,
 ) -> None:
     """Build a graph from latents: neighbour table, pricing curve, bridges.
 
     If it is interrupted, the same command resumes after the finished rows.
     """
-    from metro import PricingCurve, build_graph, find_neighbours, save
+    from metro import PricingCurve, build_graph, save
     from metro.cli.terminal import progress_bar, spinner
     from metro.storage.atomic import require_writable
-    from metro.storage.parts import Parts
     from metro.storage.readers import read_latents
 
     # Before minutes of work, not after them.
     require_writable(output, force=force)
-    corpus = read_latents(latents, episode_lengths)
+    by_reach = _is_by_reach(pricing, model, corpus)
+    encoded = read_latents(latents, episode_lengths)
     # The curve first: it takes seconds, and a wrong H fails here.
     with progress_bar("Pricing curve") as progress:
-        pricing = PricingCurve.fit(corpus, waypoint_budget, quantile, progress=progress)
-    # Named after the output, so that the same command finds it again.
-    parts = Parts(output.with_name(f".{output.name}.partial"))
-    options: dict[str, Any] = {"workers": workers, "checkpoint": parts}
-    with progress_bar("Neighbour table") as progress:
-        table = find_neighbours(corpus, num_neighbours, progress=progress, **options)
-    graph = build_graph(corpus, table, pricing)
+        curve = PricingCurve.fit(encoded, waypoint_budget, quantile, progress=progress)
+    table = _find_table(encoded, num_neighbours, output, workers, by_reach=by_reach)
+    if by_reach:
+        graph = _price_by_reach(encoded, table, curve, num_neighbours, output, by_reach)
+    else:
+        graph = build_graph(encoded, table, curve)
     with spinner(f"Writing {output}"):
         save(graph, output, force=force)
+    _print_built(graph, output)
+
+
+def _print_built(graph: Any, output: Path) -> None:
     typer.echo(
-        f"{output}: {graph.num_frames} frames of {corpus.num_episodes} episodes, "
-        f"{graph.num_bridges} bridges, H = {waypoint_budget}."
+        f"{output}: {graph.num_frames} frames of "
+        f"{graph.latents.num_episodes} episodes, "
+        f"{graph.num_bridges} bridges, H = {graph.waypoint_budget}."
     )
 
 
+def _is_by_reach(
+    pricing: str, model: str | None, corpus: str | None
+) -> tuple[str, str] | None:
+    """Return the model and the corpus of a graph priced by reach; None: by gap."""
+    if pricing not in ("gap", "reach"):
+        raise typer.BadParameter(f"--pricing must be gap or reach, got {pricing}.")
+    if pricing == "gap":
+        return None
+    if model is None or corpus is None:
+        raise typer.BadParameter("--pricing reach needs --model and --corpus.")
+    return model, corpus
+
+
+def _find_table(
+    encoded: Any,
+    num_neighbours: int,
+    output: Path,
+    workers: int | None,
+    *,
+    by_reach: Any,
+) -> Any:
+    """Return the neighbour table; reach has more candidates to choose from."""
+    from metro import find_neighbours
+    from metro.cli.terminal import progress_bar
+    from metro.storage.lock import only_writer
+    from metro.storage.parts import Parts
+
+    if by_reach:
+        from metro.data.reach_graph import CANDIDATES
+
+        num_neighbours = max(num_neighbours, CANDIDATES)
+    # Named after the output, so that the same command finds it again.
+    parts = Parts(output.with_name(f".{output.name}.partial"))
+    with only_writer(output), progress_bar("Neighbour table") as progress:
+        return find_neighbours(
+            encoded,
+            num_neighbours,
+            progress=progress,
+            workers=workers,
+            checkpoint=parts,
+        )
+
+
+def _price_by_reach(
+    encoded: Any,
+    table: Any,
+    curve: Any,
+    num_neighbours: int,
+    output: Path,
+    sources: tuple[str, str],
+) -> Any:
+    """Return the graph whose jumps are charged by the model's reach."""
+    from metro.cli.terminal import progress_bar
+    from metro.data.corpus import open_corpus
+    from metro.data.reach_graph import build_reach_graph
+    from metro.models.loading import load_model
+    from metro.storage.lock import only_writer
+
+    model, corpus = sources
+    with only_writer(output), open_corpus(corpus) as recording:
+        return build_reach_graph(
+            encoded,
+            table,
+            curve,
+            recording,
+            load_model(model),
+            num_links=num_neighbours,
+            parts=output.with_name(f".{output.name}.reach.partial"),
+            progress=progress_bar,
+        )
+
+
 @app.command(rich_help_panel=GRAPHS)
-def inspect(graph: GraphPath, as_json: AsJson = False, verify: Verify = False) -> None:
+def inspect(
+    graph: options.GraphPath,
+    as_json: options.AsJson = False,
+    verify: options.Verify = False,
+) -> None:
     """Show what a graph is made of, and how much of it routes can reach."""
     from metro.cli.terminal import print_inspection, spinner
     from metro.core.inspect import inspect_graph
@@ -83,28 +172,24 @@ def inspect(graph: GraphPath, as_json: AsJson = False, verify: Verify = False) -
 
 @app.command(rich_help_panel=GRAPHS)
 def route(
-    graph: GraphPath,
-    start: Annotated[int, typer.Option("--from", help="Frame to start from.")],
-    goal: Annotated[int, typer.Option("--to", help="Frame whose latent is the goal.")],
+    graph: options.GraphPath,
+    start: Annotated[int, option("Frame to start from.", "--from")],
+    goal: Annotated[int, option("Frame whose latent is the goal.", "--to")],
     held_out: Annotated[
-        int | None, typer.Option(help="Episode to leave out of the search.")
+        int | None, option("Episode to leave out of the search.")
     ] = None,
     storyboard: Annotated[
-        Path | None,
-        typer.Option(help="Picture (.png) or video (.gif) of the route to write."),
+        Path | None, option("Picture (.png) or video (.gif) of the route to write.")
     ] = None,
     corpus: Annotated[
-        Path | None,
-        typer.Option(help="Recorded episodes, for the storyboard's pictures."),
+        Path | None, option("Recorded episodes, for the storyboard's pictures.")
     ] = None,
     every: Annotated[
-        int, typer.Option(min=1, help="Frames between two pictures of a long segment.")
+        int, option("Frames between two pictures of a long segment.", least=1)
     ] = 12,
-    force: Annotated[
-        bool, typer.Option("--force", help="Replace the storyboard.")
-    ] = False,
-    as_json: AsJson = False,
-    verify: Verify = False,
+    force: Annotated[bool, option("Replace the storyboard.", "--force")] = False,
+    as_json: options.AsJson = False,
+    verify: options.Verify = False,
 ) -> None:
     """Print the cheapest route between two frames, segment by segment.
 

@@ -7,7 +7,8 @@ from typing import Annotated, Any
 
 import typer
 
-from metro.cli.options import AsJson, Seed
+from metro.cli import options
+from metro.cli.options import option
 from metro.cli.root import START, app, print_json, require_worlds
 from metro.errors import GraphError, MissingExtra
 
@@ -15,7 +16,7 @@ DEMO_FOLDER = Path("out/demo")
 
 
 @app.command(rich_help_panel=START)
-def doctor(as_json: AsJson = False) -> None:
+def doctor(as_json: options.AsJson = False) -> None:
     """Check this machine: libraries, renderer, every environment, models, disk."""
     from dataclasses import asdict
 
@@ -37,21 +38,18 @@ def doctor(as_json: AsJson = False) -> None:
 def demo(
     benchmark: Annotated[
         str | None,
-        typer.Option(
-            help="Benchmark to show; tworoom (default) takes minutes, others longer."
-        ),
+        option("Benchmark to show; tworoom (default) takes minutes, others longer."),
     ] = None,
     output: Annotated[
-        Path,
-        typer.Option("--output", "-o", help="Folder for everything the demo makes."),
+        Path, option("Folder for everything the demo makes.", "--output", "-o")
     ] = DEMO_FOLDER,
     episodes: Annotated[
-        int | None, typer.Option(help="Number of episodes to record; more is better.")
+        int | None, option("Number of episodes to record; more is better.")
     ] = None,
     queries: Annotated[
-        int, typer.Option(help="Number of queries to plan, each in two ways.")
+        int, option("Number of queries to plan, each in two ways.")
     ] = 20,
-    seed: Seed = 0,
+    seed: options.Seed = 0,
 ) -> None:
     """Record a world, encode it, build the graph, and plan far goals with and without.
 
@@ -70,29 +68,20 @@ def bench(
         list[str] | None,
         typer.Argument(metavar="KINDS", help="table, search, entry, scaling; or all."),
     ] = None,
-    num_frames: Annotated[
-        int, typer.Option(help="Number of frames in the corpus.")
-    ] = 200_000,
+    num_frames: Annotated[int, option("Number of frames in the corpus.")] = 200_000,
     state_dim: Annotated[
-        str,
-        typer.Option(
-            help="Intrinsic dimension of synthetic latents (2, 5, ...), or noise."
-        ),
+        str, option("Intrinsic dimension of synthetic latents (2, 5, ...), or noise.")
     ] = "5",
     noise: Annotated[
-        float,
-        typer.Option(help="Standard deviation of white noise added to the latents."),
+        float, option("Standard deviation of white noise added to the latents.")
     ] = 0.0,
-    seed: Seed = 0,
-    threads: Annotated[
-        int, typer.Option(help="Number of threads, ours and the peers'.")
-    ] = 1,
+    seed: options.Seed = 0,
+    threads: Annotated[int, option("Number of threads, ours and the peers'.")] = 1,
     latents: Annotated[
-        Path | None,
-        typer.Option(help="Recorded latents to use instead of synthetic ones."),
+        Path | None, option("Recorded latents to use instead of synthetic ones.")
     ] = None,
     output: Annotated[
-        Path, typer.Option("--output", "-o", help="Writes OUTPUT.json and OUTPUT.md.")
+        Path, option("Writes OUTPUT.json and OUTPUT.md.", "--output", "-o")
     ] = Path("out/bench"),
 ) -> None:
     """Measure metro and its peers on the same data, in one process."""
@@ -121,9 +110,6 @@ def _import_perf() -> Any:
 
     It is beside ``src/``, outside the wheel, and an installed entry script does not
     have the clone's root on its path.
-
-    Raises:
-        MissingExtra: If metro was not installed from a clone.
     """
     root = Path(__file__).parents[3]
     if not (root / "perf" / "__init__.py").is_file():

@@ -5,16 +5,8 @@ from typing import Annotated, Any
 
 import typer
 
-from metro.cli.options import (
-    AsJson,
-    BenchmarkName,
-    Device,
-    Model,
-    ModelPath,
-    PresetSeed,
-    Threads,
-    TrustPickle,
-)
+from metro.cli import options
+from metro.cli.options import option
 from metro.cli.root import MODELS, app, print_json, require_worlds
 
 AuxiliaryLoss = "none, warmup (first steps only) or throughout."
@@ -22,43 +14,35 @@ AuxiliaryLoss = "none, warmup (first steps only) or throughout."
 
 @app.command(rich_help_panel=MODELS)
 def train(
-    benchmark: BenchmarkName,
-    corpus: Annotated[
-        str, typer.Option(help="Recorded episodes, by metro record or released.")
-    ],
-    output: ModelPath,
-    family: Annotated[
-        str, typer.Option(help="Training objective: lewm or pldm.")
-    ] = "lewm",
+    benchmark: options.BenchmarkName,
+    corpus: Annotated[str, option("Recorded episodes, by metro record or released.")],
+    output: options.ModelPath,
+    family: Annotated[str, option("Training objective: lewm or pldm.")] = "lewm",
     preset: Annotated[
-        str, typer.Option(help="Size of the network: small, or paper (as published).")
+        str, option("Size of the network: small, or paper (as published).")
     ] = "small",
-    steps: Annotated[int, typer.Option(help="Number of optimiser steps.")] = 3_000,
-    seed: PresetSeed = None,
+    steps: Annotated[int, option("Number of optimiser steps.")] = 3_000,
+    seed: options.PresetSeed = None,
     state_head: Annotated[
-        str, typer.Option(help=f"Also predict the true state: {AuxiliaryLoss}")
+        str, option(f"Also predict the true state: {AuxiliaryLoss}")
     ] = "none",
     pixel_head: Annotated[
-        str, typer.Option(help=f"Also predict a thumbnail: {AuxiliaryLoss}")
+        str, option(f"Also predict a thumbnail: {AuxiliaryLoss}")
     ] = "none",
     batch_size: Annotated[
-        int | None, typer.Option(help="Sequences per step. Default: the preset's.")
+        int | None, option("Sequences per step. Default: the preset's.")
     ] = None,
     learning_rate: Annotated[
-        float | None, typer.Option(help="Peak learning rate. Default: the preset's.")
+        float | None, option("Peak learning rate. Default: the preset's.")
     ] = None,
-    init: Annotated[
-        str | None, typer.Option(help="Model to start from (fine-tuning).")
-    ] = None,
+    init: Annotated[str | None, option("Model to start from (fine-tuning).")] = None,
     part: Annotated[
-        str,
-        typer.Option(help="Train all, or only the predictor on the encoder of --init."),
+        str, option("Train all, or only the predictor on the encoder of --init.")
     ] = "all",
     rollout_blocks: Annotated[
-        int,
-        typer.Option(help="With --part predictor: action blocks predicted in a row."),
+        int, option("With --part predictor: action blocks predicted in a row.")
     ] = 0,
-    threads: Threads = 1,
+    threads: options.Threads = 1,
 ) -> None:
     """Train a world model on recorded episodes; write it, its metrics and its card.
 
@@ -128,29 +112,26 @@ def _train(
 
 @app.command("train-macro", rich_help_panel=MODELS)
 def train_macro(
-    benchmark: BenchmarkName,
-    corpus: Annotated[str, typer.Option(help="Recorded episodes that were encoded.")],
+    benchmark: options.BenchmarkName,
+    corpus: Annotated[str, option("Recorded episodes that were encoded.")],
     latents: Annotated[
-        Path, typer.Option(help="Latents made by metro encode from CORPUS and MODEL.")
+        Path, option("Latents made by metro encode from CORPUS and MODEL.")
     ],
-    model: Model,
-    output: ModelPath,
+    model: options.Model,
+    output: options.ModelPath,
     preset: Annotated[
-        str, typer.Option(help="small (rate 1e-3), or paper: as published (5e-5).")
+        str, option("small (rate 1e-3), or paper: as published (5e-5).")
     ] = "small",
-    epochs: Annotated[int, typer.Option(help="Number of epochs.")] = 15,
-    seed: PresetSeed = None,
-    threads: Threads = 1,
+    epochs: Annotated[int, option("Number of epochs.")] = 15,
+    seed: options.PresetSeed = None,
+    threads: options.Threads = 1,
     metro_seconds: Annotated[
-        float | None,
-        typer.Option(help="Processor seconds metro took on this corpus, if known."),
+        float | None, option("Processor seconds metro took on this corpus, if known.")
     ] = None,
-    measure: Annotated[
-        bool, typer.Option("--measure", help="Measure those seconds now.")
-    ] = False,
-    device: Device = None,
-    trust_pickle: TrustPickle = False,
-    as_json: AsJson = False,
+    measure: Annotated[bool, option("Measure those seconds now.", "--measure")] = False,
+    device: options.Device = None,
+    trust_pickle: options.TrustPickle = False,
+    as_json: options.AsJson = False,
 ) -> None:
     """Train the macro model of Hi-LeWM on encoded latents, and print what it cost.
 

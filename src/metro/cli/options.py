@@ -12,8 +12,8 @@ import typer
 from metro.planners.methods.registry import method_names
 
 
-# typer.Option has forty parameters and returns Any: three of them are enough for us.
-def _option(help_text: str, *names: str, least: int | None = None) -> Any:
+def option(help_text: str, *names: str, least: int | None = None) -> Any:
+    """Return an option with its help, its flags, and the least value it may have."""
     return typer.Option(*names, help=help_text, min=least)
 
 
@@ -34,95 +34,92 @@ GraphPath = Annotated[
 ]
 
 # What verbs read: recordings, models, graphs.
-CorpusOption = Annotated[str, _option("Recorded episodes that the queries come from.")]
+CorpusOption = Annotated[str, option("Recorded episodes that the queries come from.")]
 Model = Annotated[
     str,
-    _option(
+    option(
         "World model: the name of a shipped one, a file, a folder, a repository, or "
         "package.module:factory."
     ),
 ]
 Graph = Annotated[
     Path | None,
-    _option("Graph made by metro build; serves every H. Needed by metro, committed."),
+    option("Graph made by metro build; serves every H. Needed by metro, committed."),
 ]
-RequiredGraph = Annotated[Path, _option("Graph made by metro build; serves every H.")]
+RequiredGraph = Annotated[Path, option("Graph made by metro build; serves every H.")]
 Macro = Annotated[
     str | None,
-    _option("Macro model made by metro train-macro. Needed by the hi-lewm methods."),
+    option("Macro model made by metro train-macro. Needed by the hi-lewm methods."),
 ]
 MacroSteps = Annotated[
     int | None,
-    _option(
+    option(
         "h_h, macro steps of the hi-lewm methods. Default: 1, and 2 for the staged one."
     ),
 ]
 MethodName = Annotated[
-    str,
-    _option(f"How queries are planned: {', '.join(method_names())}."),
+    str, option(f"How queries are planned: {', '.join(method_names())}.")
 ]
 MethodOption = Annotated[
     str | None,
-    _option(
+    option(
         "Variant of a method: box for hi-lewm, leave-one-out for hi-lewm-c and "
         "hi-lewm-c-staged."
     ),
 ]
 # The letters of the paper: d, h, H, T.
-Distance = Annotated[int, _option("d, frames from start to goal.")]
+Distance = Annotated[int, option("d, frames from start to goal.")]
 PlanBlocks = Annotated[
     int | None,
-    _option("h, action blocks per micro plan. Default: 1, and 2 for hi-lewm."),
+    option("h, action blocks per micro plan. Default: 1, and 2 for hi-lewm."),
 ]
 WaypointBudget = Annotated[
-    int | None, _option("H, frames per sub-goal. Default: the graph's own.")
+    int | None, option("H, frames per sub-goal. Default: the graph's own.")
 ]
 StepBudget = Annotated[
-    int | None, _option("T, environment steps per query. Default: 2 d.")
+    int | None, option("T, environment steps per query. Default: 2 d.")
 ]
 PlannerSeeds = Annotated[
     list[int] | None,
-    _option("Random seed of the micro planner; repeat it for several.", least=0),
+    option("Random seed of the micro planner; repeat it for several.", least=0),
 ]
 Queries = Annotated[
     Path | None,
-    _option(
+    option(
         "Query file made by metro queries. Default: the benchmark's own.", "--queries"
     ),
 ]
-First = Annotated[int | None, _option("Plan only this many queries of the file.")]
+First = Annotated[int | None, option("Plan only this many queries of the file.")]
 # How the work is divided; none of these changes a result.
-BatchSize = Annotated[int, _option("Number of queries planned together.")]
+BatchSize = Annotated[int, option("Number of queries planned together.")]
 Workers = Annotated[
-    int, _option("Number of worker processes; the results are the same.")
+    int, option("Number of worker processes; the results are the same.")
 ]
 AllWorkers = Annotated[
-    int | None, _option("Number of worker processes. Default: one per core.")
+    int | None, option("Number of worker processes. Default: one per core.")
 ]
-Threads = Annotated[int, _option("Number of torch threads.", least=1)]
+Threads = Annotated[int, option("Number of torch threads.", least=1)]
 Device = Annotated[
     str | None,
-    _option("Device of the model: cpu, cuda or mps. Default: the fastest available."),
+    option("Device of the model: cpu, cuda or mps. Default: the fastest available."),
 ]
 TrustPickle = Annotated[
-    bool,
-    _option("Load a pickled model, which can run any code.", "--trust-pickle"),
+    bool, option("Load a pickled model, which can run any code.", "--trust-pickle")
 ]
-Seed = Annotated[int, _option("Random seed for all sampling.", least=0)]
+Seed = Annotated[int, option("Random seed for all sampling.", least=0)]
 PresetSeed = Annotated[
-    int | None,
-    _option("Random seed for all sampling. Default: the preset's.", least=0),
+    int | None, option("Random seed for all sampling. Default: the preset's.", least=0)
 ]
 
 # What verbs write, and how they print.
 RowsPath = Annotated[
-    Path, _option("File of result rows (.jsonl) to append to.", "--output", "-o")
+    Path, option("File of result rows (.jsonl) to append to.", "--output", "-o")
 ]
 ModelPath = Annotated[
-    Path, _option("Model file (.safetensors) to write.", "--output", "-o")
+    Path, option("Model file (.safetensors) to write.", "--output", "-o")
 ]
-Force = Annotated[bool, _option("Replace OUTPUT if it exists.", "--force")]
-AsJson = Annotated[bool, _option("Print JSON instead of a table.", "--json")]
+Force = Annotated[bool, option("Replace OUTPUT if it exists.", "--force")]
+AsJson = Annotated[bool, option("Print JSON instead of a table.", "--json")]
 Verify = Annotated[
-    bool, _option("Check the digests of all files before reading them.", "--verify")
+    bool, option("Check the digests of all files before reading them.", "--verify")
 ]

@@ -7,7 +7,7 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from metro.errors import MetroError
+from metro.errors import MetroError, one_line
 
 # Headings of ``metro --help``; verbs name theirs, so that the list reads by task.
 START = "Start here"
@@ -63,7 +63,7 @@ def main() -> None:
     except MemoryError:
         sys.exit(_complain("Out of memory. Use a machine with more, or less data.", 1))
     except OSError as error:  # a disk or a terminal that failed under us
-        sys.exit(_complain(str(error), 1))
+        sys.exit(_complain(one_line(error), 1))
 
 
 @app.callback(invoke_without_command=True)

@@ -1,4 +1,4 @@
-"""Verbs of the paper's other analyses: saturation, and the group study."""
+"""The group study, and verbs of studies that plan nothing."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -7,9 +7,10 @@ from typing import Annotated, Any
 import typer
 from typer.core import TyperGroup
 
-from metro.cli.options import AsJson, RowsPath, Seed
+from metro.cli import options
+from metro.cli.options import option
 from metro.cli.reports import RowFiles
-from metro.cli.root import PAPER, app, print_json
+from metro.cli.root import PAPER, app, print_json, require_worlds
 
 RESULTS = Path("results")
 
@@ -40,10 +41,9 @@ app.add_typer(study, name="study", rich_help_panel=PAPER)
 def studies(
     context: typer.Context,
     results: Annotated[
-        Path,
-        typer.Option(help="Folder of the evaluation's rows, with studies/ inside."),
+        Path, option("Folder of the evaluation's rows, with studies/ inside.")
     ] = RESULTS,
-    as_json: AsJson = False,
+    as_json: options.AsJson = False,
 ) -> None:
     """List the paper's other analyses: their questions, and how many rows they have."""
     if context.invoked_subcommand is not None:
@@ -78,12 +78,10 @@ def saturation(
     latents: Annotated[
         list[Path], typer.Argument(metavar="LATENTS", help="Made by metro encode.")
     ],
-    output: RowsPath,
-    num_samples: Annotated[
-        int, typer.Option(help="Pairs of frames at every distance.")
-    ] = 5_000,
-    seed: Seed = 0,
-    as_json: AsJson = False,
+    output: options.RowsPath,
+    num_samples: Annotated[int, option("Pairs of frames at every distance.")] = 5_000,
+    seed: options.Seed = 0,
+    as_json: options.AsJson = False,
 ) -> None:
     """Measure how latent gaps grow with frames, d = 1 to 75, and when they stop.
 
@@ -98,14 +96,59 @@ def saturation(
     show_study(NAME, rows, as_json)
 
 
+@study.command("offline-cost")
+def offline_cost(
+    benchmark: options.BenchmarkName,
+    corpus: options.CorpusOption,
+    model: options.Model,
+    latents: Annotated[Path, option("Made by metro encode from corpus and model.")],
+    output: options.RowsPath,
+    macro: Annotated[
+        str | None, option("Macro model made by metro train-macro on these latents.")
+    ] = None,
+    waypoint_budget: Annotated[int, option("H of the graph, frames.")] = 8,
+    threads: Annotated[
+        int, option("Threads of encoder and neighbour table.", least=1)
+    ] = 1,
+    device: Annotated[
+        str | None, option("Device of the encoder. Default: cpu.")
+    ] = None,
+    trust_pickle: options.TrustPickle = False,
+    as_json: options.AsJson = False,
+) -> None:
+    """Measure encode, table and graph of a corpus, beside a macro model's training.
+
+    What OUTPUT already has is not measured again.
+    """
+    require_worlds("study offline-cost")
+    from metro.cli.terminal import spinner
+    from metro.studies.offline_cost import OfflineCostConfig, run
+
+    config = OfflineCostConfig(
+        benchmark,
+        corpus,
+        model,
+        latents,
+        output,
+        macro=macro,
+        waypoint_budget=waypoint_budget,
+        threads=threads,
+        trust_pickle=trust_pickle,
+        device=device,
+    )
+    with spinner("Measuring encode, table and graph"):
+        rows = run(config)
+    show_study("offline-cost", rows, as_json)
+
+
 @study.command("re-entry")
-def re_entry(rows: RowFiles, as_json: AsJson = False) -> None:
+def re_entry(rows: RowFiles, as_json: options.AsJson = False) -> None:
     """Compare metro with and without re-entry, from rows of metro evaluate."""
     _show_evaluation("re-entry", rows, as_json)
 
 
 @study.command("oracle")
-def oracle(rows: RowFiles, as_json: AsJson = False) -> None:
+def oracle(rows: RowFiles, as_json: options.AsJson = False) -> None:
     """Compare metro with the query's own recording, from rows of metro evaluate."""
     _show_evaluation("oracle", rows, as_json)
 

@@ -1,20 +1,41 @@
-"""Verbs of studies that plan or measure: corpus size, micro planner, offline cost."""
+"""Verbs of studies that plan: corpus size, micro planner, residual."""
 
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated
-
-import typer
+from typing import Annotated, Any
 
 from metro.cli import options
-from metro.cli.root import require_worlds
+from metro.cli.options import option
+from metro.cli.root import PAPER, app, print_json, require_worlds
 from metro.cli.studies import show_study, study
+from metro.planners.methods.hi_lewm_c import HI_LEWM_C
 
-MetroPlanBlocks = Annotated[
-    int, typer.Option(help="h of metro, action blocks per plan.")
-]
+MetroPlanBlocks = Annotated[int, option("h of metro, action blocks per plan.")]
 Known = Annotated[
     list[Path] | None,
-    typer.Option(help="Rows of metro evaluate; what they have is not planned again."),
+    option("Rows of metro evaluate; what they have is not planned again."),
+]
+
+
+LatentsOption = Annotated[
+    Path, option("Latents of CORPUS, made by metro encode or metro build.")
+]
+Measured = Annotated[
+    str,
+    option(
+        "Whose sub-goals are measured: hi-lewm, hi-lewm-c, hi-lewm-c-staged or "
+        "metro; or a control: recorded or random."
+    ),
+]
+Budgets = Annotated[
+    list[str] | None, option("small (3 x 20 x 384 renders) or large (8 x 30 x 384).")
+]
+SubGoalFolder = Annotated[Path, option("Folder that keeps the sub-goals of such runs.")]
+PlanningDevice = Annotated[
+    str | None,
+    option(
+        "Device of the model. Default: the fastest for planning, cpu for the search."
+    ),
 ]
 
 
@@ -27,13 +48,12 @@ def corpus_size(
     output: options.RowsPath,
     share: Annotated[
         list[float] | None,
-        typer.Option(
-            help="Percent of the episodes; repeat it for several. Default: 1, 3, 10, "
-            "100."
+        option(
+            "Percent of the episodes; repeat it for several. Default: 1, 3, 10, 100."
         ),
     ] = None,
     subset_seed: Annotated[
-        int, typer.Option(min=0, help="Random seed for the choice of episodes.")
+        int, option("Random seed for the choice of episodes.", least=0)
     ] = 0,
     goal_distance: options.Distance = 75,
     plan_blocks: MetroPlanBlocks = 1,
@@ -55,7 +75,7 @@ def corpus_size(
     command resumes.
     """
     require_worlds("study corpus-size")
-    from metro.cli.terminal import success_bar
+    from metro.cli.terminal import progress_bar
     from metro.evaluation.context import EvalConfig
     from metro.studies.corpus_size.run_corpus_size import SHARES, CorpusSizeConfig, run
     from metro.studies.planning import PlanningConfig
@@ -75,7 +95,7 @@ def corpus_size(
         workers=workers,
     )
     # typer may give an empty list for an option that was left out.
-    rows = run(CorpusSizeConfig(plan, share or SHARES, subset_seed), success_bar)
+    rows = run(CorpusSizeConfig(plan, share or SHARES, subset_seed), progress_bar)
     show_study("corpus-size", rows, as_json)
 
 
@@ -84,20 +104,19 @@ def micro_planner(
     benchmark: options.BenchmarkName,
     corpus: options.CorpusOption,
     model: options.Model,
-    fine_tuned: Annotated[str, typer.Option(help="The model fine-tuned from MODEL.")],
+    fine_tuned: Annotated[str, option("The model fine-tuned from MODEL.")],
     graph: options.RequiredGraph,
     output: options.RowsPath,
     fine_tuned_graph: Annotated[
-        Path | None,
-        typer.Option(help="Graph of the fine-tuned model, if its encoder changed."),
+        Path | None, option("Graph of the fine-tuned model, if its encoder changed.")
     ] = None,
     method: Annotated[
         list[str] | None,
-        typer.Option(help="flat, metro or oracle; repeat it. Default: all three."),
+        option("flat, metro or oracle; repeat it. Default: all three."),
     ] = None,
     goal_distance: options.Distance = 75,
     plan_blocks: MetroPlanBlocks = 1,
-    flat_blocks: Annotated[int, typer.Option(help="h of flat.")] = 2,
+    flat_blocks: Annotated[int, option("h of flat.")] = 2,
     waypoint_budget: options.WaypointBudget = None,
     step_budget: options.StepBudget = None,
     planner_seed: options.PlannerSeeds = None,
@@ -115,7 +134,7 @@ def micro_planner(
     After an interruption, the same command resumes.
     """
     require_worlds("study micro-planner")
-    from metro.cli.terminal import success_bar
+    from metro.cli.terminal import progress_bar
     from metro.evaluation.context import EvalConfig
     from metro.studies.micro_planner.run_micro_planner import MicroPlannerConfig, run
     from metro.studies.micro_planner.show_micro_planner import METHODS
@@ -137,52 +156,82 @@ def micro_planner(
     )
     changed = (fine_tuned, fine_tuned_graph, method or METHODS, flat_blocks)
     config = MicroPlannerConfig(plan, *changed)
-    show_study("micro-planner", run(config, success_bar), as_json)
+    show_study("micro-planner", run(config, progress_bar), as_json)
 
 
-@study.command("offline-cost")
-def offline_cost(
+@app.command(rich_help_panel=PAPER)
+def residual(
     benchmark: options.BenchmarkName,
     corpus: options.CorpusOption,
     model: options.Model,
-    latents: Annotated[
-        Path, typer.Option(help="Made by metro encode from corpus and model.")
-    ],
+    latents: LatentsOption,
     output: options.RowsPath,
-    macro: Annotated[
-        str | None,
-        typer.Option(help="Macro model made by metro train-macro on these latents."),
+    method: Measured = HI_LEWM_C.name,
+    budget: Budgets = None,
+    count: Annotated[int, option("Number of latents to measure.")] = 20,
+    graph: options.Graph = None,
+    macro: options.Macro = None,
+    macro_steps: options.MacroSteps = None,
+    plan_blocks: options.PlanBlocks = None,
+    waypoint_budget: options.WaypointBudget = None,
+    goal_distance: options.Distance = 75,
+    num_queries: Annotated[
+        int, option("Number of runs that sub-goals are taken from.")
+    ] = 10,
+    step_budget: options.StepBudget = None,
+    queries: options.Queries = None,
+    sub_goals: SubGoalFolder = Path("out/sub-goals"),
+    seed: options.Seed = 0,
+    workers: options.Workers = 1,
+    pictures: Annotated[
+        Path | None, option("PNG of the nearest states to write.")
     ] = None,
-    waypoint_budget: Annotated[int, typer.Option(help="H of the graph, frames.")] = 8,
-    threads: Annotated[
-        int, typer.Option(min=1, help="Threads of encoder and neighbour table.")
-    ] = 1,
-    device: Annotated[
-        str | None, typer.Option(help="Device of the encoder. Default: cpu.")
-    ] = None,
+    device: PlanningDevice = None,
     trust_pickle: options.TrustPickle = False,
     as_json: options.AsJson = False,
 ) -> None:
-    """Measure encode, table and graph of a corpus, beside a macro model's training.
+    """Measure how far sub-goals are from any state that the environment can show.
 
-    What OUTPUT already has is not measured again.
+    Budgets may be repeated; the small one is then read off the large one's search.
+    After an interruption, the same command resumes.
     """
-    require_worlds("study offline-cost")
-    from metro.cli.terminal import spinner
-    from metro.studies.offline_cost import OfflineCostConfig, run
+    require_worlds("residual")
+    from metro.cli.terminal import progress_bar
+    from metro.evaluation.context import EvalConfig
+    from metro.studies.residual.run_residual import ResidualConfig, run
+    from metro.studies.residual.targets import TargetConfig
 
-    config = OfflineCostConfig(
-        benchmark,
-        corpus,
-        model,
-        latents,
-        output,
-        macro=macro,
+    source = EvalConfig(benchmark, corpus, model, graph, macro, trust_pickle, device)
+    targets = TargetConfig(
+        method,
+        count,
+        seed=seed,
+        goal_distance=goal_distance,
+        num_queries=num_queries,
+        folder=sub_goals,
+        step_budget=step_budget,
+        queries=queries,
+        plan_blocks=plan_blocks,
         waypoint_budget=waypoint_budget,
-        threads=threads,
-        trust_pickle=trust_pickle,
-        device=device,
+        macro_steps=macro_steps,
     )
-    with spinner("Measuring encode, table and graph"):
-        rows = run(config)
-    show_study("offline-cost", rows, as_json)
+    wanted = (latents, output, targets, budget or ["small"], workers, pictures)
+    _show_residuals(run(ResidualConfig(source, *wanted), progress_bar), output, as_json)
+
+
+def _show_residuals(rows: Sequence[Any], output: Path, as_json: bool) -> None:
+    from metro.cli.terminal import print_table
+    from metro.errors import WorldError
+    from metro.studies.residual.show_residual import COLUMNS, summarise_residuals
+
+    results = summarise_residuals(rows)
+    # An empty table would look like a success.
+    if not results:
+        raise WorldError(f"Every search failed; {output} says why: {rows[0]['error']}")
+    if as_json:
+        print_json([result.to_json() for result in results])
+        return
+    # One benchmark and model per command: the caption names them, not every line.
+    first = results[0]
+    caption = f"{first.benchmark}, {first.model}; gaps are of recorded frames"
+    print_table(COLUMNS[2:], [result.to_text()[2:] for result in results], caption)

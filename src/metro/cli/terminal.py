@@ -11,7 +11,6 @@ from rich.markup import escape
 from rich.progress import (
     BarColumn,
     Progress,
-    ProgressColumn,
     SpinnerColumn,
     TaskProgressColumn,
     TextColumn,
@@ -25,36 +24,32 @@ from metro.core.inspect import Inspection
 from metro.core.itinerary import Segment, SegmentKind
 from metro.core.latents import Latents
 from metro.errors import short
-from metro.types import Progress as Report
 
 _PATIENCE = 1.0
 """Seconds without output before a title is shown."""
 
 
 @contextmanager
-def progress_bar(title: str) -> Iterator[Report]:
+def progress_bar(title: str) -> Iterator[Callable[..., None]]:
     """Yield a function that draws (done, total) as a bar with an ETA, on stderr.
 
-    Nothing is drawn where stderr is not a terminal.
+    Called with (done, total, solved) it shows the running rate too. Nothing is drawn
+    where stderr is not a terminal.
     """
-    with _bar() as bar:
+    console = Console(stderr=True)
+    columns = (
+        TextColumn("{task.description}"),
+        BarColumn(),
+        TaskProgressColumn(),
+        TextColumn("{task.fields[rate]}"),
+        TimeElapsedColumn(),
+        TextColumn("left"),
+        TimeRemainingColumn(),
+    )
+    # Transient: what stays in the terminal is the result.
+    hidden = not console.is_terminal
+    with Progress(*columns, console=console, transient=True, disable=hidden) as bar:
         # The total is known with the first report only.
-        task = bar.add_task(title, total=None)
-
-        def report(done: int, total: int) -> None:
-            bar.update(task, completed=done, total=total)
-
-        yield report
-
-
-@contextmanager
-def success_bar(title: str) -> Iterator[Callable[..., None]]:
-    """Yield a function that draws (done, total, solved): a bar with the running rate.
-
-    Work that solves nothing, such as encoding, leaves ``solved`` out.
-    Nothing is drawn where stderr is not a terminal.
-    """
-    with _bar(TextColumn("{task.fields[rate]}")) as bar:
         task = bar.add_task(title, total=None, rate="")
 
         def report(done: int, total: int, solved: int | None = None) -> None:
@@ -64,23 +59,6 @@ def success_bar(title: str) -> Iterator[Callable[..., None]]:
             bar.update(task, completed=done, total=total, rate=rate)
 
         yield report
-
-
-def _bar(*extra: ProgressColumn) -> Progress:
-    console = Console(stderr=True)
-    columns = (
-        TextColumn("{task.description}"),
-        BarColumn(),
-        TaskProgressColumn(),
-        *extra,
-        TimeElapsedColumn(),
-        TextColumn("left"),
-        TimeRemainingColumn(),
-    )
-    # Transient: what stays in the terminal is the result.
-    return Progress(
-        *columns, console=console, transient=True, disable=not console.is_terminal
-    )
 
 
 def print_table(
@@ -146,11 +124,7 @@ def spinner(title: str) -> Iterator[None]:
 
 def print_inspection(figures: Inspection, name: str) -> None:
     """Print the figures of a graph as a table."""
-    table = Table("", name, show_edge=False, pad_edge=False)
-    table.columns[1].justify = "left"
-    for label, value in _inspection_rows(figures):
-        table.add_row(label, value)
-    Console().print(table)
+    print_table(("", name), _inspection_rows(figures))
 
 
 def print_findings(findings: Sequence[Finding]) -> None:
@@ -182,16 +156,10 @@ def print_journey(
     )
     for column in table.columns[2:]:
         column.justify = "right"
-    for segment in segments:
-        gap = "" if segment.kind is SegmentKind.TEMPORAL else f"{segment.gap:.3f}"
-        sentence = _sentence(latents, segment)
-        table.add_row(
-            segment.kind.name.lower(),
-            sentence,
-            gap,
-            f"{segment.cost:.2f}",
-            f"{segment.total:.2f}",
-        )
+    for one in segments:
+        gap = "" if one.kind is SegmentKind.TEMPORAL else f"{one.gap:.3f}"
+        where = (one.kind.name.lower(), _sentence(latents, one))
+        table.add_row(*where, gap, f"{one.cost:.2f}", f"{one.total:.2f}")
     console.print(table)
 
 
@@ -199,6 +167,7 @@ def _inspection_rows(figures: Inspection) -> list[tuple[str, str]]:
     curve = figures.pricing_gaps
     shown = sorted({1, len(curve), *range(5, len(curve), 5)})
     total = sum(figures.memory.values())
+    parts = ", ".join(f"{n} {size / 1e6:,.1f}" for n, size in figures.memory.items())
     rows = [
         ("frames", f"{figures.num_frames:,} of {figures.dim} dimensions"),
         (
@@ -229,7 +198,7 @@ def _inspection_rows(figures: Inspection) -> list[tuple[str, str]]:
         ),
         ("Λ(d), latent gap", _curve({d: curve[d - 1] for d in shown})),
         ("saturation at d", _saturation(figures)),
-        ("memory", f"{total / 1e6:,.1f} MB: {_parts(figures.memory)}"),
+        ("memory", f"{total / 1e6:,.1f} MB: {parts}"),
     ]
     made_of = ", ".join(_source(*named) for named in sorted(figures.provenance.items()))
     return [*rows, ("provenance", made_of or "not recorded")]
@@ -265,26 +234,17 @@ def _no_route(latents: Latents, goal: int, held_out: int | None) -> str:
     )
 
 
-def _parts(memory: dict[str, int]) -> str:
-    return ", ".join(f"{name} {size / 1e6:,.1f}" for name, size in memory.items())
-
-
 def _place(latents: Latents, frame: int) -> str:
     episode, step = latents.episode_of(frame), latents.step_of(frame)
     return f"frame {frame} (episode {episode}, step {step})"
 
 
 def _sentence(latents: Latents, segment: Segment) -> str:
-    if (
-        segment.kind is SegmentKind.TEMPORAL
-        and segment.start is not None
-        and segment.stop is not None
-    ):
+    # Only arriving has no stop.
+    if segment.stop is None:
+        return "the goal"
+    if segment.kind is SegmentKind.TEMPORAL and segment.start is not None:
         first, last = latents.step_of(segment.start), latents.step_of(segment.stop)
         steps = f"steps {first} to {last}: {segment.steps} frames"
         return f"episode {segment.episode}, {steps}"
-    if segment.kind is SegmentKind.ARRIVE:
-        return "the goal"
-    # Only arriving has no stop.
-    assert segment.stop is not None
     return f"to {_place(latents, segment.stop)}"

@@ -12,9 +12,13 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from metro.core.checks import check_cells
 from metro.core.latents import Latents
-from metro.core.table_blocks import ByCells, ByProducts, PartialTable, run_all
+from metro.kernels.neighbours.table_blocks import (
+    ByCells,
+    ByProducts,
+    PartialTable,
+    run_all,
+)
 from metro.types import FrameIds, Gaps, PartStore, Progress
 
 if TYPE_CHECKING:
@@ -33,12 +37,13 @@ _PROBE_SECONDS = 0.3
 class CellIndex:
     """Answers nearest-frame queries by cells; equal to brute force, bit for bit.
 
-    Making one costs nothing: Numba is imported, and cells are made or checked, when the
-    first query comes.
+    Making one costs nothing: Numba is imported, and cells are made, when the first
+    query comes.
 
     Args:
         latents: The corpus.
-        stored: The arrays of its cells as a file keeps them; None: they are computed.
+        stored: The arrays of its cells as a file keeps them, checked by `storage`;
+            None: they are computed.
         workers: Number of threads; None: one per core.
     """
 
@@ -59,7 +64,6 @@ class CellIndex:
         from metro.kernels.neighbours.cells import Cells, describe_cells, group_frames
 
         if self._stored is not None:
-            check_cells(self._stored, self._latents.num_frames)
             return Cells(**self._stored)
         frame, offsets = group_frames(self._z)
         with ThreadPoolExecutor(self._workers) as pool:

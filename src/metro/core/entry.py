@@ -2,12 +2,15 @@
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from metro.core.graph import FrameGraph
 from metro.core.neighbours import NO_EPISODE, NO_FRAME
+from metro.errors import GraphError
+from metro.kernels.neighbours.cheapest import cheapest_per_episode
 from metro.types import Costs, FrameIds, Gaps, Vector
 
 
@@ -16,14 +19,16 @@ class Entries:
     """The frames around an observation, by ascending gap.
 
     Attributes:
-        candidates: ``[K]`` the k nearest frames.
+        candidates: ``[K]`` the k nearest frames; priced by reach, the k cheapest.
         candidate_prices: ``[K]`` κ of their gaps, in frames.
         admissible: ``[K]`` which of them may be entered.
+        charges: ``[K]`` what the search charges beyond the prices; None: nothing.
     """
 
     candidates: NDArray[np.int64]
     candidate_prices: Costs
     admissible: NDArray[np.bool_]
+    charges: Costs | None = None
 
     @property
     def frames(self) -> NDArray[np.int64]:
@@ -32,8 +37,15 @@ class Entries:
 
     @property
     def prices(self) -> Costs:
-        """What entering them costs, in frames."""
+        """The frames from the observation to them."""
         return self.candidate_prices[self.admissible]
+
+    @property
+    def costs(self) -> Costs:
+        """What the search charges for entering them, in frames."""
+        if self.charges is None:
+            return self.prices
+        return self.prices + self.charges[self.admissible]
 
 
 def find_entries(
@@ -48,9 +60,39 @@ def find_entries(
     """
     if not observed:
         return []
-    excluded = np.full(len(observed), NO_EPISODE if held_out is None else held_out)
-    found = graph.index.nearest(np.stack(observed), graph.num_neighbours, excluded)
-    return [_admit(graph, *around) for around in zip(*found, strict=True)]
+    rows = np.stack(observed)
+    frames, gaps = find_candidates(graph, rows, held_out)
+    if not graph.is_directed:
+        return [_admit(graph, *pair) for pair in zip(frames, gaps, strict=True)]
+    charges = charge_jumps(graph, rows, graph.latents.z[np.maximum(frames, 0)])
+    return [
+        _admit_cheapest(graph, *around)
+        for around in zip(frames, gaps, charges, strict=True)
+    ]
+
+
+def find_candidates(
+    graph: FrameGraph, rows: NDArray[Any], held_out: int | None
+) -> tuple[FrameIds, Gaps]:
+    """Return the nearest frames ``[B, K]`` of latents ``[B, D]`` and their gaps.
+
+    As many as the neighbour table has for every frame.
+    """
+    excluded = np.full(len(rows), NO_EPISODE if held_out is None else held_out)
+    count = graph.table.num_neighbours if graph.is_directed else graph.num_neighbours
+    return graph.index.nearest(rows, count, excluded)
+
+
+def charge_jumps(
+    graph: FrameGraph, origins: NDArray[Any], targets: NDArray[Any]
+) -> Costs:
+    """Return ``[B, K]`` frames charged from origins ``[B, D]`` to ``[B, K, D]``."""
+    if graph.reach is None or graph.measure is None:
+        raise GraphError(
+            "This graph is priced by reach: goals and observations need its world "
+            "model. Plan with MetroPolicy(graph, model), or attach_reach(graph, model)."
+        )
+    return graph.reach.charge(graph.measure(origins, targets))
 
 
 def entry_at(frame: int) -> Entries:
@@ -63,6 +105,25 @@ def no_entries() -> Entries:
     """Return the entries of no observation."""
     none = np.empty(0, dtype=np.int64)
     return Entries(none, np.empty(0), np.empty(0, dtype=np.bool_))
+
+
+def _admit_cheapest(
+    graph: FrameGraph, frames: FrameIds, gaps: Gaps, charges: Costs
+) -> Entries:
+    """Return the k cheapest entries by price and charge, one of each episode."""
+    there = frames != NO_FRAME
+    frames, gaps, charges = frames[there].astype(np.int64), gaps[there], charges[there]
+    prices = graph.pricing.price(gaps)
+    within = gaps <= graph.pricing.radius
+    if not within.any():
+        within[np.argmin(prices + charges)] = True
+    cost = np.where(within, prices + charges, np.inf)
+    episodes = graph.latents.episode_of(frames)
+    chosen = cheapest_per_episode(
+        cost[None], episodes[None], frames[None], graph.num_neighbours
+    )[0]
+    everyone = np.ones(np.count_nonzero(chosen), dtype=np.bool_)
+    return Entries(frames[chosen], prices[chosen], everyone, charges[chosen])
 
 
 def _admit(graph: FrameGraph, frames: FrameIds, gaps: Gaps) -> Entries:

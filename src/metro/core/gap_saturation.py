@@ -6,8 +6,8 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from metro.core.gaps import gaps_of_pairs
 from metro.core.latents import Latents
+from metro.kernels.neighbours.gaps import gaps_of_pairs
 from metro.types import Gaps
 
 DISTANCES = (1, 2, 5, 10, 15, 25, 50, 75)

@@ -6,10 +6,10 @@ from typing import Any
 
 import numpy as np
 
-from metro.core.gaps import gaps_between
 from metro.core.graph import TEMPORAL_COST
 from metro.core.planner import MetroPlanner
 from metro.core.search import Routes
+from metro.kernels.neighbours.gaps import gaps_between
 from metro.types import Vector
 
 

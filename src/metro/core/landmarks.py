@@ -1,6 +1,6 @@
 """Landmarks: frames whose distance to all others is known, chosen once per graph."""
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,7 +38,7 @@ class Landmarks:
 
     def bounds(self, entries: Entries) -> Bounds:
         """Return the bounds for an observation that may enter at ``entries``."""
-        reach = entries.prices[:, None] + self.costs[entries.frames]
+        reach = entries.costs[:, None] + self.costs[entries.frames]
         return Bounds(self.costs, frozen(reach.min(axis=0, initial=LARGEST)))
 
 
@@ -83,18 +83,18 @@ def _costs_to(graph: FrameGraph, frame: int) -> Costs:
 def _time_reversed(graph: FrameGraph) -> FrameGraph:
     """Return the graph whose paths to frame N - 1 - u are those from u, reversed.
 
-    Bridges are symmetric and stay; episodes run backwards. Of the latents only the
-    episodes matter to a search.
+    Bridges and episodes run backwards. Of the latents only the episodes matter to a
+    search, and of the bridges only the costs.
     """
     num_frames = graph.num_frames
+    starts, ends, costs = graph.out_bridges
     offsets = num_frames - graph.latents.episode_offsets[::-1]
-    return FrameGraph(
-        Latents(np.zeros((num_frames, 1), dtype=np.float32), offsets),
-        graph.table,
-        graph.pricing,
-        len(graph.bridge_frame) - graph.bridge_offsets[::-1],
-        num_frames - 1 - graph.bridge_frame[::-1],
-        graph.bridge_cost[::-1],
+    return replace(
+        graph,
+        latents=Latents(np.zeros((num_frames, 1), dtype=np.float32), offsets),
+        bridge_offsets=len(ends) - starts[::-1],
+        bridge_frame=num_frames - 1 - ends[::-1],
+        bridge_cost=costs[::-1],
     )
 
 

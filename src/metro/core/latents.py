@@ -9,9 +9,12 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from metro.core.checks import require_finite
 from metro.errors import GraphError, LatentsError
+from metro.kernels.checks import require_finite
 from metro.types import LatentArray, Offsets, Vector
+
+_MOST_FRAMES = 2**31 - 1
+"""Frames are numbered in 32 bits."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -195,6 +198,13 @@ def offsets_from_lengths(lengths: ArrayLike) -> Offsets:
             f"Episode lengths must be a 1-d array of integers, "
             f"got shape {lengths.shape} of {lengths.dtype}."
         )
+    # Their sum must not wrap around: it would look like a small number of frames.
+    wrong = np.flatnonzero((lengths < 0) | (lengths > _MOST_FRAMES))
+    if len(wrong):
+        raise LatentsError(
+            f"Every episode length must be within [0, {_MOST_FRAMES}], "
+            f"episode {wrong[0]} has {lengths[wrong[0]]}."
+        )
     return np.concatenate([[0], np.cumsum(lengths, dtype=np.int64)])
 
 
@@ -236,12 +246,14 @@ def _as_offsets(offsets: ArrayLike, num_frames: int) -> Offsets:
             f"episode_offsets must be [M + 1] integers with M >= 1, "
             f"got shape {given.shape} of {given.dtype}."
         )
-    kept = given.astype(np.int64)
-    if kept[0] != 0 or kept[-1] != num_frames:
+    # Before anything is subtracted: differences of large numbers wrap around.
+    least, most = given.min(), given.max()
+    if (given[0], given[-1]) != (0, num_frames) or (least, most) != (0, num_frames):
         raise LatentsError(
             f"episode_offsets must run from 0 to the {num_frames} rows of the latents, "
-            f"got {kept[0]} to {kept[-1]}."
+            f"got {given[0]} to {given[-1]}, all within [{least}, {most}]."
         )
+    kept = given.astype(np.int64)
     short = np.flatnonzero(np.diff(kept) <= 0)
     if len(short):
         raise LatentsError(

@@ -1,15 +1,16 @@
 """The exact nearest frames of other episodes, for every frame, a goal or an entry."""
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from metro.core.cell_index import CellIndex
-from metro.core.gaps import gaps_of_pairs
 from metro.core.latents import Latents, frozen, is_integer
 from metro.errors import GraphError, short
+from metro.kernels.checks import check_within
+from metro.kernels.neighbours.gaps import gaps_of_pairs
 from metro.types import FrameIds, Gaps, NeighbourIndex, PartStore, Progress
 
 DEFAULT_NEIGHBOURS = 4
@@ -42,12 +43,26 @@ class NeighbourTable:
         gap: ``[N, K]`` float64 latent distance; ``inf`` where there is none.
         latents_digest: Digest of the corpus that the table was made for.
         index: What answered, to be asked for goals and entries too; None: not kept.
+        reach: ``[N, K]`` float32 m from every frame to its neighbours, ``inf`` where
+            there is none; None: not measured. Decision: D36.
     """
 
     frame: FrameIds
     gap: Gaps
     latents_digest: str
     index: NeighbourIndex | None = field(default=None, repr=False)
+    reach: NDArray[np.float32] | None = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        arrays = [a for a in (self.frame, self.gap, self.reach) if a is not None]
+        shapes = [array.shape for array in arrays]
+        if len(shapes[0]) != 2 or shapes[0][1] < 1 or len(set(shapes)) > 1:
+            raise GraphError(
+                f"frame, gap and reach of a neighbour table must be [N, K] with "
+                f"K >= 1, got {' and '.join(map(str, shapes))}."
+            )
+        if self.reach is not None:
+            check_within("neighbour_reach", self.reach, 0)
 
     @property
     def num_frames(self) -> int:
@@ -59,20 +74,33 @@ class NeighbourTable:
         """K, the neighbours kept for every frame."""
         return int(self.frame.shape[1])
 
-    def require_corpus(self, latents: Latents) -> None:
-        """Raise `GraphError` unless this table was made for ``latents``."""
-        if self.num_frames != latents.num_frames:
+    def nearest(self, num_neighbours: int) -> "NeighbourTable":
+        """Return the table of the k nearest alone, without reach distances."""
+        if num_neighbours == self.num_neighbours and self.reach is None:
+            return self
+        frame, gap = self.frame[:, :num_neighbours], self.gap[:, :num_neighbours]
+        return replace(self, frame=frame, gap=gap, reach=None)
+
+    def require_frames(self, num_frames: int) -> None:
+        """Raise `GraphError` unless this table has a row for each of the frames."""
+        if self.num_frames != num_frames:
             raise GraphError(
                 f"The neighbour table is of another corpus: it has {self.num_frames} "
-                f"frames, the latents have {latents.num_frames}. "
+                f"frames, the latents have {num_frames}. "
                 f"Make it again with find_neighbours."
             )
+
+    def require_corpus(self, latents: Latents) -> None:
+        """Raise `GraphError` unless this table was made for ``latents``."""
+        self.require_frames(latents.num_frames)
         if self.latents_digest != latents.digest:
             raise GraphError(
                 f"The neighbour table is of another corpus: its latents have digest "
                 f"{short(self.latents_digest)}, these {short(latents.digest)}. "
                 f"Make it again with find_neighbours."
             )
+        check_within("neighbour_frame", self.frame, NO_FRAME, self.num_frames - 1)
+        check_within("neighbour_gap", self.gap, 0)
 
 
 def find_neighbours(

@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from metro.core.entry import Entries, entry_at, find_entries
-from metro.core.gaps import gaps_between
 from metro.core.search import Routes, routes_to_frame
 from metro.core.shortest_paths import AT_GOAL
 from metro.errors import GraphError
+from metro.kernels.neighbours.gaps import gaps_between
 from metro.types import Gaps, Vector
 
 NoRoute = Literal["nearest", "reachable"]
@@ -39,7 +39,7 @@ class SubGoal:
         kind: The branch of Algorithm 1.
         frame: The recorded frame to head for; None: the goal itself.
         latent: ``[D]`` bit for bit a row of the latents, or the goal.
-        cost_to_go: J(z_obs) in frames; ``inf``: no route.
+        cost_to_go: J(z_obs) in frames, charges for reach included; ``inf``: no route.
         entry: u*, the frame where the graph is entered; None if it is not.
         spent: C(l*): frames from the observation to the sub-goal, entry included.
         hops: l*: edges walked after entering, the one to the goal included.
@@ -225,7 +225,7 @@ def _follow(routes: Routes, entries: Entries) -> SubGoal | None:
     Paper: Eq. 7, Prop. 1.
     """
     frames, prices = entries.frames, entries.prices
-    totals = prices + routes.cost_to_go[frames]
+    totals = entries.costs + routes.cost_to_go[frames]
     if not (totals < np.inf).any():
         return None
     # Not argmin: candidates come by ascending gap, and ties go to the lower frame.
@@ -238,6 +238,9 @@ def _follow(routes: Routes, entries: Entries) -> SubGoal | None:
         kind = SubGoalKind.ROUTE
         walked, spent = _walk(routes, entry, price)
     arrived = walked[-1] == AT_GOAL
+    # The search may have charged more than the frames of a walk that arrives within H.
+    if routes.graph.is_directed and arrived and spent <= routes.graph.waypoint_budget:
+        kind = SubGoalKind.GOAL_IN_REACH
     return SubGoal(
         kind=kind,
         frame=None if arrived else walked[-1],
@@ -265,11 +268,11 @@ def _walk(routes: Routes, entry: int, price: float) -> tuple[tuple[int, ...], fl
     path, spent = [entry], price
     while path[-1] != AT_GOAL:
         here, following = path[-1], int(routes.successor[path[-1]])
-        # The goal is no vertex: the price of its link is the last frame's own J.
+        # The goal is no vertex: its link has a price of its own.
         if following == AT_GOAL:
-            cost = float(routes.cost_to_go[here])
+            cost = routes.link_prices[here]
         else:
-            cost = routes.graph.edge_cost(here, following)
+            cost = routes.graph.edge_price(here, following)
         # The first hop is free of the budget: a walk that stands still never arrives.
         if len(path) > 1 and spent + cost > routes.graph.waypoint_budget:
             break

@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from metro.core.gaps import LANES, gaps_between
 from metro.core.latents import Latents, is_integer
 from metro.errors import PricingError
+from metro.kernels.neighbours.gaps import LANES, gaps_between
 from metro.types import Costs, Gaps, Progress
 
 COMPILED_FROM = 20_000
@@ -131,8 +131,8 @@ def _compiled_gaps(latents: Latents, separation: int) -> Gaps:
     edges = np.linspace(0, len(gaps), workers + 1).astype(np.int64)
     with ThreadPoolExecutor(workers) as pool:
         parts = [
-            pool.submit(gaps_apart, latents.z, separation, *edge, gaps)
-            for edge in pairwise(edges)
+            pool.submit(gaps_apart, latents.z, separation, start, end, gaps)
+            for start, end in pairwise(edges)
         ]
     # An error in a thread stays there until its result is asked for.
     for part in parts:

@@ -10,11 +10,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from metro.core.entry import Entries, find_entries
+from metro.core.entry import Entries, charge_jumps, find_candidates, find_entries
 from metro.core.graph import FrameGraph
 from metro.core.landmarks import Landmarks
 from metro.core.latents import is_integer
-from metro.core.neighbours import NO_EPISODE, NO_FRAME
+from metro.core.neighbours import NO_FRAME
 from metro.core.shortest_paths import (
     AT_GOAL,
     NO_ROUTE,
@@ -25,6 +25,7 @@ from metro.core.shortest_paths import (
     search_backwards,
 )
 from metro.errors import GraphError
+from metro.kernels.neighbours.cheapest import cheapest_per_episode
 from metro.types import Costs, FrameIds, Progress, Vector
 
 
@@ -52,6 +53,7 @@ class Routes:
         cost_to_go: ``[N]`` J(u) in frames; ``inf``: no route.
         successor: ``[N]`` succ(u): a frame, `AT_GOAL` or `NO_ROUTE`.
         arrivals: For frames that are linked to a goal, the number of that goal.
+        link_prices: For the same frames, the frames from there to the goal.
     """
 
     graph: FrameGraph
@@ -60,6 +62,7 @@ class Routes:
     cost_to_go: Costs
     successor: FrameIds
     arrivals: Mapping[int, int] = field(repr=False)
+    link_prices: Mapping[int, float] = field(repr=False)
     _unfinished: _Unfinished | None = field(default=None, repr=False)
 
     @property
@@ -153,7 +156,7 @@ def find_routes(
     if start is not None:
         observed = graph.latents.require_vector("start", start)
         (entries,) = find_entries(graph, [observed], held_out=held_out)
-    seeds, arrivals = _link_goals(graph, goals, held_out)
+    seeds, arrivals, link_prices = _link_goals(graph, goals, held_out)
     found = search_backwards(
         graph,
         seeds,
@@ -168,6 +171,7 @@ def find_routes(
         found.cost_to_go,
         found.successor,
         arrivals,
+        link_prices,
         _unfinished(found, landmarks),
     )
 
@@ -238,7 +242,7 @@ def routes_to_frame(routes: Routes, frame: int) -> Routes:
     found = search_backwards(graph, seeds, held_out=routes.held_out)
     goals = (graph.latents.z[frame],)
     paths = (found.cost_to_go, found.successor)
-    return Routes(graph, goals, routes.held_out, *paths, {frame: 0})
+    return Routes(graph, goals, routes.held_out, *paths, {frame: 0}, {frame: 0.0})
 
 
 def _find_one(graph: FrameGraph, goal: Vector, held_out: int | None) -> Routes:
@@ -274,17 +278,33 @@ def _require_goals(
 
 def _link_goals(
     graph: FrameGraph, goals: Sequence[Vector], held_out: int | None
-) -> tuple[Frontier, dict[int, int]]:
-    """Return the frames that are linked to a goal, and to which goal each is."""
-    excluded = np.full(len(goals), NO_EPISODE if held_out is None else held_out)
-    found, gaps = graph.index.nearest(np.stack(goals), graph.num_neighbours, excluded)
+) -> tuple[Frontier, dict[int, int], dict[int, float]]:
+    """Return the frames linked to a goal, to which goal each is, and for how much."""
+    rows = np.stack(goals)
+    found, gaps = find_candidates(graph, rows, held_out)
     is_linked = (found != NO_FRAME) & (gaps <= graph.pricing.radius)
+    prices = graph.pricing.price(np.where(is_linked, gaps, 0.0))
+    costs = prices
+    if graph.is_directed:
+        costs = prices + _charges_to_goals(graph, found, rows)
+        episodes = graph.latents.episode_of(np.maximum(found, 0))
+        is_linked = cheapest_per_episode(
+            np.where(is_linked, costs, np.inf), episodes, found, graph.num_neighbours
+        )
     numbers, _ = np.nonzero(is_linked)
     frames: NDArray[np.int64] = found[is_linked].astype(np.int64)
-    prices = graph.pricing.price(gaps[is_linked])
+    prices, costs = prices[is_linked], costs[is_linked]
     # The cheapest link of every frame comes first, ties by the goals' order.
-    order = np.lexsort((numbers, prices, frames))
+    order = np.lexsort((numbers, costs, frames))
     frames, first = np.unique(frames[order], return_index=True)
     kept = order[first]
     arrivals = dict(zip(frames.tolist(), numbers[kept].tolist(), strict=True))
-    return Frontier.of_goal(frames, prices[kept]), arrivals
+    link_prices = dict(zip(frames.tolist(), prices[kept].tolist(), strict=True))
+    return Frontier.of_goal(frames, costs[kept]), arrivals, link_prices
+
+
+def _charges_to_goals(graph: FrameGraph, found: FrameIds, goals: NDArray[Any]) -> Costs:
+    """Return ``[G, K]`` frames charged from every found frame to its goal."""
+    origins = graph.latents.z[np.maximum(found, 0)].reshape(found.size, -1)
+    targets = np.repeat(goals, found.shape[1], axis=0)[:, None]
+    return charge_jumps(graph, origins, targets).reshape(found.shape)

@@ -109,7 +109,7 @@ class Frontier:
         # An earlier search may have settled a frame that the latest bounds put beyond
         # the frontier; its cost is final all the same.
         bounds[np.isfinite(costs)] = -np.inf
-        return is_certain(costs, entries.prices, bounds, self.least)
+        return is_certain(costs, entries.costs, bounds, self.least)
 
 
 @dataclass(frozen=True, eq=False)
@@ -143,8 +143,7 @@ def search_backwards(
         frontier: Where to start or to resume.
         held_out: The episode to leave out, or None.
         entries: Stop as soon as the cheapest of them is certain; None: search all.
-        bounds: Keeps the search narrow. None: settle by J alone; then the costs of the
-            frontier must differ by at most H + 1.
+        bounds: Keeps the search narrow. None: settle by J alone.
         earlier: The search that ``frontier`` resumes; None: a new search.
     """
     if earlier is None:
@@ -215,8 +214,10 @@ def _settle(
     """
     from metro.kernels.search import buckets, narrow
 
-    ring = 1 << (graph.waypoint_budget + 1).bit_length()
-    asked = (frames, frozen(entries.frames), frozen(entries.prices))
+    # A bucket more than the dearest edge, and than the costs of the seeds differ by.
+    apart = np.ptp(cost_to_go[frames]) if bounds is None and len(frames) else 0.0
+    ring = 1 << int(np.ceil(max(graph.largest_cost, apart)) + 1).bit_length()
+    asked = (frames, frozen(entries.frames), frozen(entries.costs))
     if bounds is None:
         found = buckets.settle(graph.in_edges, ring, *asked, cost_to_go, successor)
     else:

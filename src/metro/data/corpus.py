@@ -38,8 +38,8 @@ class Corpus:
     def __init__(self, name: str, source: Source) -> None:
         self.name = name
         self._source = source
-        self.lengths = np.asarray(source.lengths, np.int64)
-        self.offsets = np.asarray(source.offsets, np.int64)
+        self.lengths = _whole_numbers(name, "ep_len", source.lengths)
+        self.offsets = _whole_numbers(name, "ep_offset", source.offsets)
         self.columns = sorted(source.shapes)
         _check(name, self.lengths, self.offsets, source.shapes)
         self.image_size = int(source.shapes[PIXELS][1])
@@ -75,7 +75,7 @@ class Corpus:
             raise CorpusError(
                 f"episode must be in [0, {self.num_episodes}), got {episode}."
             )
-        return self._source.read_frames(episode)
+        return self._frames(episode)
 
     def row(self, frame: int) -> StateColumns:
         """Return the columns of one row but pixels: what restores a state."""
@@ -90,14 +90,16 @@ class Corpus:
                 f"{benchmark.name}. Give one of {benchmark.name}, or name that "
                 f"benchmark."
             )
-        for column in ("action", *benchmark.restore.values(), *benchmark.goal.values()):
+        sizes = {"action": benchmark.action_size, **benchmark.column_sizes}
+        for column in (*sizes, *benchmark.restore.values(), *benchmark.goal.values()):
             self._require_column(column)
-        size = int(np.prod(self._source.shapes["action"][1:]))
-        if size != benchmark.action_size:
-            raise CorpusError(
-                f"{self.name} has actions of {size} numbers, {benchmark.name} takes "
-                f"{benchmark.action_size}: it is a recording of something else."
-            )
+        for column, wanted in sizes.items():
+            size = int(np.prod(self._source.shapes[column][1:]))
+            if size != wanted:
+                raise CorpusError(
+                    f"{self.name} has {column} of {size} numbers, {benchmark.name} "
+                    f"takes {wanted}: it is a recording of something else."
+                )
 
     @cached_property
     def digest(self) -> str:
@@ -111,7 +113,7 @@ class Corpus:
         for episode in np.unique(
             np.linspace(0, self.num_episodes - 1, _SAMPLED).astype(int)
         ):
-            summary.update(self._source.read_frames(int(episode), 1).tobytes())
+            summary.update(self._frames(int(episode), 1).tobytes())
         return summary.hexdigest()
 
     def build_graph(  # noqa: PLR0913
@@ -153,6 +155,21 @@ class Corpus:
     def __exit__(self, *error: object) -> None:
         self.close()
 
+    def _frames(self, episode: int, count: int | None = None) -> NDArray[np.uint8]:
+        """Return the first frames of an episode, all if None, checked."""
+        frames = self._source.read_frames(episode, count)
+        if frames.dtype == np.uint8:
+            return frames
+        # NumPy would turn NaN and -1 into some brightness, without a word.
+        if frames.dtype.kind not in "biuf" or not np.all(
+            (frames >= 0) & (frames < 256)
+        ):
+            raise CorpusError(
+                f"{self.name}: pixels must be 0 to 255; episode {episode} has others "
+                f"({frames.dtype}), perhaps NaN. Record it again."
+            )
+        return frames.astype(np.uint8)
+
     def _columns(self, name: str) -> NDArray[Any]:
         if name not in self._kept:
             self._kept[name] = self._source.read(name)
@@ -179,6 +196,16 @@ def open_corpus(path: str | Path, *, episode_lengths: int | None = None) -> Corp
     return Corpus(str(path), open_source(str(path), episode_lengths))
 
 
+def _whole_numbers(name: str, column: str, values: NDArray[Any]) -> NDArray[np.int64]:
+    numbers = np.asarray(values)
+    if numbers.ndim != 1 or numbers.dtype.kind not in "iu":
+        raise CorpusError(
+            f"{name}: {column} must be whole numbers [M], got {numbers.dtype} "
+            f"{list(numbers.shape)}. Record it again."
+        )
+    return numbers.astype(np.int64)
+
+
 def _check(
     name: str,
     lengths: NDArray[np.int64],
@@ -189,22 +216,25 @@ def _check(
         raise CorpusError(
             f"{name} has no column 'pixels'; it has {', '.join(sorted(shapes))}."
         )
-    shape = shapes[PIXELS]
+    rows = {column: shape[0] if shape else 0 for column, shape in shapes.items()}
+    shape = shapes[PIXELS] or ()
     if len(shape) != 4 or shape[1] != shape[2] or shape[3] != 3:
         raise CorpusError(
             f"{name}: pixels must be square pictures [N, S, S, 3], got {list(shape)}."
         )
-    ends = np.cumsum(lengths)
     if len(lengths) == 0 or lengths.min() < 1:
         raise CorpusError(f"{name} has no episodes, or empty ones. Record it again.")
+    # In Python's integers: lengths of a damaged file may sum to more than 64 bits.
+    total = sum(lengths.tolist())
+    ends = np.cumsum(lengths)
     if not np.array_equal(offsets, ends - lengths):
         raise CorpusError(
             f"{name}: episodes must follow one another, but ep_offset is not the "
             f"running sum of ep_len. Record it again."
         )
-    for column, shape in shapes.items():
-        if shape[0] != ends[-1]:
+    for column, count in rows.items():
+        if count != total:
             raise CorpusError(
-                f"{name}: its episodes have {ends[-1]} rows, its column {column!r} has "
-                f"{shape[0]}. It is half written or damaged: record it again."
+                f"{name}: its episodes have {total} rows, its column {column!r} has "
+                f"{count}. It is half written or damaged: record it again."
             )

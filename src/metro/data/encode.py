@@ -3,7 +3,7 @@
 import json
 import time
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,13 +20,15 @@ from metro.data.provenance import (
     provenance,
     require_fitting,
 )
+from metro.errors import LatentsError
 from metro.models.adapter import as_world_model
 from metro.models.allocator import keep_freed_memory
 from metro.models.devices import choose_device, encoder_flops, measure_peak
 from metro.models.frozen import FrozenModel
 from metro.storage.artefacts import save
 from metro.storage.atomic import require_writable
-from metro.storage.parts import Parts
+from metro.storage.lock import only_writer
+from metro.storage.parts import Part, Parts
 from metro.types import LatentArray, Progress
 
 Done = TypeVar("Done")
@@ -81,17 +83,19 @@ def encode_corpus(
     model, chosen = _placed(model, device)
     made_from = provenance(corpus, model)
     key = [made_from[part]["digest"] for part in ("model", "corpus")]
-    parts = Parts(f"{path}.parts", json.dumps(key))
-    encoded = [part["z"] for part in parts.finished()]
-    before = sum(map(len, encoded))
-    started = time.monotonic()
-    encoded += _encode_rest(corpus, model, before, parts, progress)
-    seconds = time.monotonic() - started
-    offsets = offsets_from_lengths(corpus.lengths)
-    latents = Latents(np.concatenate(encoded), offsets, made_from)
-    save(latents, path, force=force)
-    parts.remove()
-    speed = (corpus.num_frames - before) / max(seconds, 1e-9)
+    with only_writer(path):
+        parts = Parts(f"{path}.parts", json.dumps(key))
+        rows = _Rows(corpus)
+        for part in parts.finished():
+            rows.put(part)
+        left = len(rows.done) - np.count_nonzero(rows.done)
+        started = time.monotonic()
+        _encode_rest(corpus, model, rows, parts, progress)
+        seconds = time.monotonic() - started
+        latents = Latents(rows.z, offsets_from_lengths(corpus.lengths), made_from)
+        save(latents, path, force=force)
+        parts.remove()
+    speed = float(left) / max(seconds, 1e-9)
     return Encoding(latents, path, chosen, speed, _share_of_peak(model, speed))
 
 
@@ -131,28 +135,54 @@ def _share_of_peak(model: Encoder, frames_per_second: float) -> float | None:
     return frames_per_second * encoder_flops(model) / measure_peak(str(model.device))
 
 
+class _Rows:
+    """Latents that arrive in any order, each with the number of its frame.
+
+    Attributes:
+        z: ``[N, D]`` the latents; without rows before the first ones are known.
+        done: ``[N]`` which frames are encoded.
+    """
+
+    def __init__(self, corpus: Corpus) -> None:
+        self.z: LatentArray = np.empty((0, 0), np.float32)
+        self.done = np.zeros(corpus.num_frames, np.bool_)
+
+    def put(self, part: Part) -> None:
+        """Take the latents ``z`` of the frames ``frames``."""
+        if not len(self.z):
+            self.z = np.empty((len(self.done), *part["z"].shape[1:]), part["z"].dtype)
+        if part["z"].shape[1] != self.z.shape[1]:
+            raise LatentsError(
+                f"The model's latents have {self.z.shape[1]} numbers for some frames "
+                f"and {part['z'].shape[1]} for others; it must always be as many."
+            )
+        self.z[part["frames"]] = part["z"]
+        self.done[part["frames"]] = True
+
+
 def _encode_rest(
     corpus: Corpus,
     model: Encoder,
-    done: int,
+    rows: _Rows,
     parts: Parts,
     progress: Progress | None,
-) -> list[LatentArray]:
-    """Return the latents of the episodes after the first ``done`` frames."""
-    first = int(np.searchsorted(corpus.offsets, done))
-    episodes = range(first, corpus.num_episodes)
-    encoded = []
+) -> None:
+    """Encode the episodes that are not done yet."""
+    ends = corpus.offsets + corpus.lengths
+    frames = [np.arange(*edges) for edges in zip(corpus.offsets, ends, strict=True)]
+    left = [number for number, own in enumerate(frames) if not rows.done[own].all()]
     with parts:
-        for z in _latents(corpus, model, episodes):
-            parts.add({"z": z})
-            encoded.append(z)
-            done += len(z)
+        for number, z in zip(left, _latents(corpus, model, left), strict=True):
+            part = {"frames": frames[number], "z": z}
+            rows.put(part)
+            parts.add(part)
             if progress is not None:
-                progress(done, corpus.num_frames)
-    return encoded
+                progress(int(np.count_nonzero(rows.done)), corpus.num_frames)
 
 
-def _latents(corpus: Corpus, model: Encoder, episodes: range) -> Iterator[LatentArray]:
+def _latents(
+    corpus: Corpus, model: Encoder, episodes: Sequence[int]
+) -> Iterator[LatentArray]:
     """Yield the latents of every episode.
 
     On a CPU each of torch's threads takes whole episodes. Sharing the small products of
@@ -184,7 +214,10 @@ def _use_one_thread() -> None:
 
 
 def _in_order(
-    pool: ThreadPoolExecutor, work: Callable[[int], Done], items: range, ahead: int
+    pool: ThreadPoolExecutor,
+    work: Callable[[int], Done],
+    items: Sequence[int],
+    ahead: int,
 ) -> Iterator[Done]:
     """Yield ``work`` of every item, that of the next few being under way."""
     waiting: deque[Future[Done]] = deque()

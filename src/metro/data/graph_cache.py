@@ -13,6 +13,7 @@ from metro.data.corpus import Corpus
 from metro.data.encode import encode_corpus, encode_in_memory
 from metro.data.provenance import Encoder, model_digest
 from metro.storage.artefacts import load, save
+from metro.storage.lock import only_writer
 from metro.storage.made_from import Provenance
 from metro.storage.parts import Parts
 from metro.types import ProgressBar
@@ -101,7 +102,8 @@ def _find_table(
     latents: Latents, num_neighbours: int, kept: Path | None, bar: ProgressBar | None
 ) -> NeighbourTable:
     parts = None if kept is None else Parts(kept.with_name(f".{kept.name}.partial"))
-    with _bar(bar, "Neighbour table") as report:
+    alone = nullcontext() if kept is None else only_writer(kept)
+    with alone, _bar(bar, "Neighbour table") as report:
         return find_neighbours(
             latents, num_neighbours, progress=report, checkpoint=parts
         )

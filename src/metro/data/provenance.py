@@ -69,12 +69,19 @@ def provenance(corpus: Corpus, model: Encoder) -> dict[str, Any]:
     }
 
 
-def require_fitting(corpus: Corpus, model: object) -> None:
+def require_fitting(
+    corpus: Corpus, model: object, benchmark: str | None = None
+) -> None:
     """Raise `CorpusError` if the frames are not what the model was trained on.
 
     Only what the model states is compared. Decision: D12.
+
+    Args:
+        corpus: The recording.
+        model: Any world model.
+        benchmark: Benchmark that both are used for; None: the recording's own.
     """
-    name = model_name(model)
+    name, used_for = model_name(model), benchmark or corpus.benchmark
     image_size = getattr(model, "image_size", None)
     if image_size not in (None, corpus.image_size):
         raise CorpusError(
@@ -87,11 +94,11 @@ def require_fitting(corpus: Corpus, model: object) -> None:
             f"{corpus.name} was drawn with rendering {corpus.rendering}, {name} "
             f"needs {rendering}. Record with --rendering {rendering}."
         )
-    benchmark = getattr(model, "benchmark", None)
-    if None not in (corpus.benchmark, benchmark) and corpus.benchmark != benchmark:
+    trained_for = getattr(model, "benchmark", None)
+    if None not in (used_for, trained_for) and used_for != trained_for:
         raise CorpusError(
-            f"{corpus.name} is a recording of {corpus.benchmark}, {name} is a "
-            f"model of {benchmark}. Give the one that belongs to the other."
+            f"{corpus.name} is a recording of {used_for}, {name} is a "
+            f"model of {trained_for}. Give the one that belongs to the other."
         )
     _require_actions(corpus, name, getattr(model, "action_size", None))
 
@@ -99,7 +106,7 @@ def require_fitting(corpus: Corpus, model: object) -> None:
 def _require_actions(corpus: Corpus, name: str, action_size: int | None) -> None:
     if action_size is None or "action" not in corpus.columns:
         return
-    size = corpus.column("action").shape[1]
+    size = int(np.prod(corpus.column("action").shape[1:]))
     if size != action_size:
         raise CorpusError(
             f"{corpus.name} has actions of {size} numbers, {name} takes "

@@ -168,7 +168,7 @@ def _outcome(
 def _search_seconds(context: EvalContext, setting: Setting, query: Query) -> float:
     if setting.waypoint_budget is None:
         return 0.0
-    return context.routes_for(setting.waypoint_budget, query)[1]
+    return context.routes_for(setting.waypoint_budget, query, setting.option)[1]
 
 
 def _tags(context: EvalContext, query: Query) -> list[str]:

@@ -22,7 +22,7 @@ from metro.evaluation.env_pool import EnvPool
 from metro.evaluation.queries import Query, QuerySet
 from metro.evaluation.records import Setting
 from metro.evaluation.route_cache import QueryRoutes
-from metro.models.action_stats import ActionStats, stats_for
+from metro.models.action_stats import ActionStats, raw_actions, stats_for
 from metro.models.adapter import PlannableModel, known_digest
 from metro.models.allocator import keep_freed_memory
 from metro.models.devices import choose_device
@@ -30,8 +30,11 @@ from metro.models.frozen import FrozenModel
 from metro.models.loading import load_model
 from metro.models.macro.macro_weights import load_macro
 from metro.models.macro.model import MacroModel
+from metro.models.reach_measure import attach_reach
 from metro.planners.methods.method import Plan
+from metro.planners.methods.metro import PRICED_BY_REACH
 from metro.planners.methods.registry import find_method
+from metro.planners.proposals import RecordedActions
 from metro.storage.artefacts import load_graph
 from metro.storage.made_from import Provenance
 from metro.types import Env, Vector
@@ -107,7 +110,7 @@ class EvalContext:
         self.action_stats = stats_for(self.model, self.corpus)
         self.envs = EnvPool(self._open_env)
         if self.graph is not None:
-            self._graphs = QueryRoutes(self.graph)
+            self._graphs = QueryRoutes(attach_reach(self.graph, self.model))
 
     def __enter__(self) -> Self:
         return self
@@ -137,7 +140,7 @@ class EvalContext:
         if queries is not None:
             queries.require_corpus(self.corpus.digest)
         if method.needs_model:
-            require_fitting(self.corpus, self.model)
+            require_fitting(self.corpus, self.model, self.benchmark.name)
         if method.needs_graph:
             self._check_graph(setting)
         distances = sorted({query.goal_distance for query in queries or ()})
@@ -154,6 +157,11 @@ class EvalContext:
             corpus=self.corpus.digest,
         )
         check_fit(self.graph.latents, setting.waypoint_budget)
+        if setting.option in PRICED_BY_REACH and self.graph.reach is None:
+            raise BenchmarkError(
+                f"option {setting.option} needs a graph with reach distances: "
+                f"metro build LATENTS --pricing reach --model MODEL --corpus CORPUS."
+            )
 
     @property
     def graphs(self) -> QueryRoutes:
@@ -166,17 +174,41 @@ class EvalContext:
         """Return the graph priced for H; the last one is kept."""
         return self.graphs.priced(waypoint_budget)
 
-    def routes_for(self, waypoint_budget: int, query: Query) -> tuple[Routes, float]:
+    def routes_for(
+        self, waypoint_budget: int, query: Query, option: str | None = None
+    ) -> tuple[Routes, float]:
         """Return the routes to a query's goal and the seconds that finding them took.
 
-        Kept for the present H until they are forgotten.
+        Kept for the present H and pricing until they are forgotten.
         """
         ends, held_out = self.ends_of(query), self.held_out(query)
-        return self.graphs.routes(waypoint_budget, query, ends, held_out)
+        by_reach = option in PRICED_BY_REACH
+        return self.graphs.routes(
+            waypoint_budget, query, ends, held_out, by_reach=by_reach
+        )
 
-    def planner_for(self, waypoint_budget: int, query: Query) -> MetroPlanner:
+    def planner_for(
+        self, waypoint_budget: int, query: Query, option: str | None = None
+    ) -> MetroPlanner:
         """Return the graph planner of a query's goal, its own episode held out."""
-        return MetroPlanner(self.routes_for(waypoint_budget, query)[0])
+        return MetroPlanner(self.routes_for(waypoint_budget, query, option)[0])
+
+    def recorded_actions(self) -> RecordedActions:
+        """Return the recorded actions of the corpus, by the graph's frames."""
+        return self.once("recorded actions", self._recorded_actions)
+
+    def _recorded_actions(self) -> RecordedActions:
+        # A graph of some episodes numbers its frames otherwise than the corpus.
+        if self.graph is None or self.graph_episodes is not None:
+            raise BenchmarkError("Recorded actions need a graph of the whole corpus.")
+        return RecordedActions(self.graph.latents, raw_actions(self.corpus))
+
+    def recorded_spread(self) -> NDArray[np.float32]:
+        """Return ``[A]`` the first spread around recorded actions, normalised."""
+        table, recorded = self.graphs.graph.table, self.recorded_actions()
+        return self.once(
+            "recorded spread", lambda: recorded.spread(table, self.action_stats)
+        )
 
     def forget_routes(self) -> None:
         """Let go of all routes."""

@@ -24,6 +24,7 @@ from metro.evaluation.packing import (
 from metro.evaluation.queries import Query
 from metro.planners.methods.registry import find_method, method_names, methods
 from metro.storage.atomic import write_atomically
+from metro.storage.lock import only_writer, opened_alone
 
 Record = dict[str, Any]
 """One row of results: a JSON object."""
@@ -169,9 +170,9 @@ def require_writable(path: Path) -> None:
 
 def append_records(rows: Iterable[Record], path: Path) -> None:
     """Append rows to a JSONL file; they are on disk when this returns."""
-    # This creates the file too, which r+b needs.
     require_writable(path)
-    with path.open("r+b") as file:
+    # Locked: what looks like a torn line may be a row that another process writes.
+    with opened_alone(path) as file:
         _mend_the_end(file, path)
         file.write(b"".join(map(to_line, rows)))
         file.flush()
@@ -242,12 +243,16 @@ def pack_records(path: Path) -> Path:
     packed = path.with_name(path.name + PACKED)
     if packed.exists():
         raise BenchmarkError(f"{packed} exists already. Move it away first.")
-    rows = read_records(path)
-    if not rows:
+    # Opening would make a file that is missing.
+    if not path.exists():
         raise BenchmarkError(f"{path} has no rows to pack.")
-    write_atomically(packed, pack(rows))
-    # Only now, when the packed file is safe.
-    path.unlink()
+    with only_writer(path), opened_alone(path):
+        rows = read_records(path)
+        if not rows:
+            raise BenchmarkError(f"{path} has no rows to pack.")
+        write_atomically(packed, pack(rows))
+        # Only now, when the packed file is safe.
+        path.unlink()
     return packed
 
 

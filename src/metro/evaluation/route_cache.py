@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Hashable
+from dataclasses import replace
 
 from metro.core.graph import FrameGraph, build_graph
 from metro.core.landmarks import Landmarks, choose_landmarks
@@ -22,25 +23,21 @@ class QueryRoutes:
     """
 
     def __init__(self, graph: FrameGraph) -> None:
-        self._graph = graph
+        self.graph = graph
         self._priced: FrameGraph | None = None
         self._landmarks: Landmarks | None = None
         self._routes: dict[Hashable, tuple[Routes, float]] = {}
 
-    def priced(self, waypoint_budget: int) -> FrameGraph:
-        """Return the graph priced for H; its quantile α is kept."""
-        if self._priced is None or self._priced.waypoint_budget != waypoint_budget:
+    def priced(self, waypoint_budget: int, *, by_reach: bool = False) -> FrameGraph:
+        """Return the graph priced for H, by gap or by reach; its α is kept."""
+        wanted, present = (waypoint_budget, by_reach), self._priced
+        if present is None or wanted != (present.waypoint_budget, present.is_directed):
             self._routes.clear()
-            self._priced = self._graph
-            if self._graph.waypoint_budget != waypoint_budget:
-                latents, table = self._graph.latents, self._graph.table
-                pricing = PricingCurve.fit(
-                    latents, waypoint_budget, quantile=self._graph.pricing.quantile
-                )
-                self._priced = build_graph(latents, table, pricing)
+            present = reprice(self.graph, waypoint_budget, by_reach=by_reach)
             # Kernels are loaded and arrays read now, not on the first query's time.
-            self._landmarks = warm_up(self._priced)
-        return self._priced
+            self._landmarks = warm_up(present)
+            self._priced = present
+        return present
 
     def routes(
         self,
@@ -48,6 +45,8 @@ class QueryRoutes:
         key: Hashable,
         ends: tuple[Vector, Vector],
         held_out: int | None,
+        *,
+        by_reach: bool = False,
     ) -> tuple[Routes, float]:
         """Return the routes to a goal and the seconds that the search took.
 
@@ -57,8 +56,9 @@ class QueryRoutes:
             ends: Latents ``[D]`` of start and goal. The search stops once it is certain
                 where to start; planners continue it where they must.
             held_out: The episode of the graph to leave out, or None.
+            by_reach: Whether bridges are priced by reach; else by gap.
         """
-        graph = self.priced(waypoint_budget)
+        graph = self.priced(waypoint_budget, by_reach=by_reach)
         if key not in self._routes:
             start, goal = ends
             started = time.perf_counter()
@@ -74,6 +74,20 @@ class QueryRoutes:
         A search takes milliseconds; pages that were never used before cost as much.
         """
         self._routes.clear()
+
+
+def reprice(
+    graph: FrameGraph, waypoint_budget: int, *, by_reach: bool = False
+) -> FrameGraph:
+    """Return the graph of the same neighbours, k and α, for another H or pricing."""
+    if (graph.waypoint_budget, graph.is_directed) == (waypoint_budget, by_reach):
+        return graph
+    latents, k = graph.latents, graph.num_neighbours
+    pricing = PricingCurve.fit(latents, waypoint_budget, graph.pricing.quantile)
+    if not by_reach:
+        return build_graph(latents, graph.table.nearest(k), pricing)
+    priced = build_graph(latents, graph.table, pricing, graph.reach, num_links=k)
+    return replace(priced, measure=graph.measure)
 
 
 def warm_up(graph: FrameGraph) -> Landmarks:

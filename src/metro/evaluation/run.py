@@ -20,6 +20,7 @@ from metro.evaluation.records import (
     to_json,
 )
 from metro.evaluation.task_pool import WorkItem, plan_item, plan_items
+from metro.storage.lock import only_writer
 
 SuccessProgress = Callable[[int, int, int], None]
 """Called with rows (done, total) and how many of them are successes."""
@@ -38,9 +39,10 @@ def evaluate(  # noqa: PLR0913  (one argument per option of the verb)
     """Plan every query with every setting; append rows to ``path``, return all of them.
 
     Rows that the file already has are not planned again, so that an interrupted run is
-    resumed; those of a process or an environment that died are tried again. The outcome
-    does not depend on ``batch`` or ``workers``: every process uses one thread, every
-    query its own random numbers. Decision: D18.
+    resumed; those of a process or an environment that died are tried again. While
+    another process plans for the same file, this one waits. The outcome does not depend
+    on ``batch`` or ``workers``: every process uses one thread, every query its own
+    random numbers. Decision: D18.
 
     Args:
         source: The open parts, or where they are.
@@ -53,21 +55,25 @@ def evaluate(  # noqa: PLR0913  (one argument per option of the verb)
     """
     settings = [settings] if isinstance(settings, Setting) else settings
     _check_sizes(source, batch, workers)
-    done = {run_key(row): row for row in read_records(path) if not row.get("error")}
     # Before hours of planning, not after them.
     require_writable(path)
-    with _opened(source) as context:
-        tasks, wanted = _tasks(context, settings, as_query_set(queries), done, batch)
-        report = _reporter(progress, done, wanted)
-        # Rows from an earlier run show at once.
-        report()
-        # One batch is planned here: to start a process would take longer.
-        if workers == 1 or len(tasks) <= 1:
-            _finish((plan_item(context, task) for task in tasks), path, done, report)
-            tasks = []
-    # Closed first: the workers open the parts themselves, and memory counts.
-    if tasks and isinstance(source, EvalConfig):
-        _finish(plan_items(source, tasks, workers), path, done, report)
+    # One process at a time: two would plan the same queries.
+    with only_writer(path, wait=True):
+        done = {run_key(row): row for row in read_records(path) if not row.get("error")}
+        with _opened(source) as context:
+            given = as_query_set(queries)
+            tasks, wanted = _tasks(context, settings, given, done, batch)
+            report = _reporter(progress, done, wanted)
+            # Rows from an earlier run show at once.
+            report()
+            # One batch is planned here: to start a process would take longer.
+            if workers == 1 or len(tasks) <= 1:
+                planned = (plan_item(context, task) for task in tasks)
+                _finish(planned, path, done, report)
+                tasks = []
+        # Closed first: the workers open the parts themselves, and memory counts.
+        if tasks and isinstance(source, EvalConfig):
+            _finish(plan_items(source, tasks, workers), path, done, report)
     # In the order asked for, whichever worker was first.
     return [done[key] for key in wanted]
 

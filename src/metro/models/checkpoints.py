@@ -1,6 +1,7 @@
 """Unfinished training on disk, beside the file it will become."""
 
 from dataclasses import dataclass, fields
+from io import BytesIO
 from pathlib import Path
 from pickle import UnpicklingError
 from typing import Any
@@ -9,6 +10,7 @@ import torch
 
 from metro.errors import ModelError
 from metro.storage.atomic import write_atomically
+from metro.storage.parts import has_digest, with_digest, without_digest
 
 _DAMAGE = (RuntimeError, TypeError, EOFError, OSError, KeyError, UnpicklingError)
 """What torch raises at a damaged file."""
@@ -52,7 +54,9 @@ def store(path: Path, checkpoint: Checkpoint) -> None:
         item.name: getattr(checkpoint, item.name) for item in fields(checkpoint)
     }
     path.parent.mkdir(parents=True, exist_ok=True)
-    write_atomically(checkpoint_path(path), lambda place: torch.save(contents, place))
+    stream = BytesIO()
+    torch.save(contents, stream)
+    write_atomically(checkpoint_path(path), with_digest(stream.getvalue()))
 
 
 def resume(path: Path, key: str) -> Checkpoint | None:
@@ -62,7 +66,8 @@ def resume(path: Path, key: str) -> Checkpoint | None:
         return None
     try:
         # Tensors and plain values only: a checkpoint from elsewhere must not run code.
-        contents = torch.load(stored, map_location="cpu", weights_only=True)
+        stream = BytesIO(_content(stored))
+        contents = torch.load(stream, map_location="cpu", weights_only=True)
         checkpoint = Checkpoint(**contents)
     except _DAMAGE as error:
         raise ModelError(
@@ -75,6 +80,18 @@ def resume(path: Path, key: str) -> Checkpoint | None:
             f"Delete it, or train to another file."
         )
     return checkpoint
+
+
+def _content(stored: Path) -> bytes:
+    """Return the bytes that torch wrote."""
+    content = stored.read_bytes()
+    # Those of earlier versions have no digest.
+    if not has_digest(content):
+        return content
+    checked = without_digest(content)
+    if checked is None:
+        raise EOFError("its digest does not match")
+    return checked
 
 
 def remove(path: Path) -> None:

@@ -9,9 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metro.benchmark import benchmark_names, load_benchmark
-from metro.errors import StorageError
+from metro.errors import StorageError, one_line
 from metro.models.sequences import TrajectoryDataset
 from metro.storage.atomic import write_atomically
+from metro.storage.lock import only_writer
 from metro.types import CorpusLike, Progress
 
 NamedStates = tuple[NDArray[np.float32], tuple[str, ...]]
@@ -56,14 +57,17 @@ def cache_pixels(
     place = Path(f"{corpus.name}.pixels.npy")
     note = Path(f"{corpus.name}.pixels.json")
     key = {"digest": corpus.digest, "frames": corpus.num_frames}
-    if not place.exists() or not note.exists() or _read_note(note) != key:
+    if not _is_of(key, place, note):
         try:
-            write_atomically(place, lambda new: _decode(corpus, new, progress))
-            # Last: an interruption leaves no valid note, and the cache is made again.
-            note.write_text(json.dumps(key))
+            with only_writer(place, wait=True):
+                # Another process may have made it meanwhile.
+                if not _is_of(key, place, note):
+                    write_atomically(place, lambda new: _decode(corpus, new, progress))
+                    # Last: an interruption leaves no valid note, and it is made again.
+                    write_atomically(note, json.dumps(key).encode())
         except OSError as error:
             raise StorageError(
-                f"{place} was not written: {error}. It needs "
+                f"{place} was not written: {one_line(error)}. It needs "
                 f"{_num_bytes(corpus) / 1e9:.1f} GB beside the corpus."
             ) from error
     # A plain array over the same map: slices of np.memmap take longer to make.
@@ -83,12 +87,13 @@ def _decode(corpus: CorpusLike, place: Path, progress: Progress | None) -> None:
     frames.flush()
 
 
-def _read_note(note: Path) -> Any:
+def _is_of(key: Mapping[str, Any], place: Path, note: Path) -> bool:
+    """Return whether the cache is there and of this corpus."""
     try:
-        return json.loads(note.read_text())
-    except ValueError:
+        return place.exists() and json.loads(note.read_text()) == key
+    except (ValueError, FileNotFoundError):
         # A note that a crash cut short is as good as none.
-        return None
+        return False
 
 
 def _num_bytes(corpus: CorpusLike) -> int:

@@ -11,8 +11,9 @@ from metro.models.loading import load_frozen
 from metro.models.pixel_cache import dataset_from_corpus
 from metro.models.presets import sizes_for
 from metro.models.probes import report
-from metro.models.sequences import split_episodes
+from metro.models.sequences import TrajectoryDataset, split_episodes
 from metro.models.train_config import TrainConfig
+from metro.models.trainer import Training
 from metro.models.training import train
 from metro.types import CorpusLike, Progress
 
@@ -46,7 +47,6 @@ def train_on_corpus(
         init: A model to start from.
         progress: Called with (done, total) steps.
     """
-    path = Path(path)
     # Before pixels are decoded: a wrong name must fail at once.
     started_from = None if init is None else load_frozen(init)
     dataset = dataset_from_corpus(corpus)
@@ -64,9 +64,23 @@ def train_on_corpus(
             action_size=dataset.actions.shape[1],
         )
     )
-    training = train(
-        dataset, path, sizes=sizes, config=config, init=started_from, progress=progress
+    runs: list[Run] = []
+    train(
+        dataset,
+        path,
+        sizes=sizes,
+        config=config,
+        init=started_from,
+        progress=progress,
+        finish=lambda training: runs.append(_finish(training, dataset, config)),
     )
+    return runs[0]
+
+
+def _finish(
+    training: Training[FrozenModel], dataset: TrajectoryDataset, config: TrainConfig
+) -> Run:
+    """Judge a trained model on held-out episodes; write its report and its card."""
     _, held_out = split_episodes(len(dataset.lengths), config.held_out, config.seed)
     metrics = report(training.model, dataset, held_out)
     minutes = training.seconds / 60
@@ -76,5 +90,5 @@ def train_on_corpus(
         "cpu_minutes": round(training.cpu_seconds / 60, 3),
     }
     text = card_text(training.model, metrics, minutes=minutes)
-    card = write_results(path, metrics, cost, text)
-    return Run(training.model, metrics, path, card)
+    card = write_results(training.path, metrics, cost, text)
+    return Run(training.model, metrics, training.path, card)

@@ -18,11 +18,12 @@ from torch import nn
 
 from metro.errors import ModelError
 from metro.models.allocator import keep_freed_memory
-from metro.models.checkpoints import Checkpoint, remove, resume, store
+from metro.models.checkpoints import Checkpoint, checkpoint_path, remove, resume, store
 from metro.models.interrupts import interrupts_deferred
 from metro.models.losses import total
 from metro.models.training_task import Model, TrainingTask
 from metro.storage.atomic import write_atomically
+from metro.storage.lock import only_writer
 from metro.types import Progress
 
 # A crash loses two minutes at most; more writing would slow small models.
@@ -61,6 +62,7 @@ def run_training(
     *,
     threads: int,
     progress: Progress | None = None,
+    finish: Callable[[Training[Model]], object] | None = None,
 ) -> Training[Model]:
     """Train a model and write it to ``path``; resume if it was interrupted.
 
@@ -72,27 +74,28 @@ def run_training(
         path: The ``.safetensors`` file to write.
         threads: Number of torch threads; another number rounds differently.
         progress: Called with (done, total) steps.
+        finish: Called last, to write what belongs to the model; also by the next call
+            if this one is killed before it is done.
     """
     path = Path(path)
-    # Before any work: hours later there would be nowhere to write to.
-    if path.exists():
+    # Before any work: hours later there would be nowhere to write to. With a checkpoint
+    # beside it, the model was written but not what belongs to it.
+    if path.exists() and not checkpoint_path(path).exists():
         raise ModelError(f"{path} exists already. Delete it or choose another name.")
     keep_freed_memory()
-    with torch_threads(threads):
-        trainer = Trainer(make_task(), path)
-        trainer.run(progress)
-        model = trainer.task.freeze(CALIBRATION)
-    trainer.task.save(model, path)
-    # Only now: a crash while the model is written must not lose the training.
-    remove(path)
-    return Training(
-        model,
-        path,
-        trainer.task.steps,
-        trainer.seconds,
-        trainer.cpu_seconds,
-        trainer.log,
-    )
+    with only_writer(path):
+        with torch_threads(threads):
+            trainer = Trainer(make_task(), path)
+            trainer.run(progress)
+            model = trainer.task.freeze(CALIBRATION)
+        trainer.task.save(model, path)
+        spent = (trainer.seconds, trainer.cpu_seconds)
+        training = Training(model, path, trainer.task.steps, *spent, trainer.log)
+        if finish is not None:
+            finish(training)
+        # Only now: a crash while the model is written must not lose the training.
+        remove(path)
+    return training
 
 
 class Trainer(Generic[Model]):
@@ -134,7 +137,8 @@ class Trainer(Generic[Model]):
                 self.seconds = time.monotonic() - started
                 self.cpu_seconds = time.process_time() - cpu_started
                 self._check(terms)
-                if asked() or time.monotonic() - stored > CHECKPOINT_SECONDS:
+                is_time = time.monotonic() - stored > CHECKPOINT_SECONDS
+                if asked() or is_time or self.step == self.task.steps:
                     self._store()
                     stored = time.monotonic()
                 if asked():

@@ -1,5 +1,6 @@
 """Training of LeWM and PLDM from plain arrays: resumable, the same bits by seed."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +35,7 @@ CHECKS = 20
 """How often in a run held-out prediction and probes are measured."""
 
 
-def train(
+def train(  # noqa: PLR0913
     dataset: TrajectoryDataset,
     path: str | Path,
     *,
@@ -42,6 +43,7 @@ def train(
     config: TrainConfig,
     init: FrozenModel | None = None,
     progress: Progress | None = None,
+    finish: Callable[[Training[FrozenModel]], object] | None = None,
 ) -> Training[FrozenModel]:
     """Train a world model and write it to ``path``; resume if it was interrupted.
 
@@ -52,12 +54,14 @@ def train(
         config: How to train.
         init: Start from these weights (fine-tuning); its action statistics are kept.
         progress: Called with (done, total) steps.
+        finish: Called with the trained model; see `run_training`.
     """
     return run_training(
         lambda: WorldModelTask(dataset, sizes, config=config, init=init),
         path,
         threads=config.threads,
         progress=progress,
+        finish=finish,
     )
 
 

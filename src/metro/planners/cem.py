@@ -145,6 +145,7 @@ class CEM:
         target: NDArray[Any],
         streams: Sequence[torch.Generator],
         around: NDArray[Any] | None = None,
+        spread: NDArray[Any] | None = None,
     ) -> NDArray[np.float32]:
         """Return plans ``[B, h, action_block * A]`` in normalised actions.
 
@@ -153,6 +154,8 @@ class CEM:
             target: ``[B, D]`` latents to reach.
             streams: B sources of random numbers; each continues where it was.
             around: ``[B, h, action_block * A]`` the first means; 0 if not given.
+            spread: ``[action_block * A]`` the first standard deviations; those of the
+                settings if not given.
         """
         chosen = self.settings
         width = self.model.action_block * self.model.action_size
@@ -160,11 +163,13 @@ class CEM:
         mean = torch.zeros(len(start), chosen.plan_blocks, width)
         if around is not None:
             mean = mean + _tensor(around)
-        spread = torch.full_like(mean, chosen.spread)
+        first_spread = torch.full_like(mean, chosen.spread)
+        if spread is not None:
+            first_spread = _tensor(spread).expand_as(mean)
         with torch.inference_mode():
             *_, last = cross_entropy(
                 mean,
-                spread,
+                first_spread,
                 chosen,
                 draw=lambda mean, spread: self._draw(mean, spread, streams),
                 cost=lambda candidates: self._cost(start, end, candidates),

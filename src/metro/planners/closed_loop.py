@@ -10,7 +10,7 @@ from collections import Counter, deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,6 +43,36 @@ class MicroPlanner(Protocol):
             target: ``[B, D]`` latents to reach.
             queries: B numbers of the queries in the batch; a planner may keep random
                 numbers, or what is left of a plan, for each.
+        """
+        ...
+
+
+@runtime_checkable
+class ProposingSelector(Protocol):
+    """A selector that also knows which actions once led to its target."""
+
+    def propose(self, count: int) -> NDArray[np.float32]:
+        """Return ``[count, A]`` raw actions; NaN where nothing is known."""
+        ...
+
+
+@runtime_checkable
+class GuessingPlanner(Protocol):
+    """A micro planner that can search around proposed actions."""
+
+    num_frames: int
+    """Actions of one plan."""
+
+    def plan(
+        self,
+        observed: NDArray[Any],
+        target: NDArray[Any],
+        queries: Sequence[int],
+        proposed: NDArray[np.float32] | None = None,
+    ) -> NDArray[np.float32]:
+        """Return actions as every micro planner does.
+
+        The search starts around ``proposed`` raw actions ``[B, frames, A]``.
         """
         ...
 
@@ -144,7 +174,7 @@ class ClosedLoop:
             pairs = zip(episodes, observed, strict=True)
             targets = np.stack([_target(*pair) for pair in pairs])
         with seconds.of("plan"):
-            plans = self.planner.plan(observed, targets, numbers)
+            plans = _plan(self.planner, episodes, observed, targets, numbers)
         # Whole plans are executed before the next look, as in the published protocol.
         for episode, actions in zip(episodes, plans, strict=True):
             episode.actions = deque(actions)
@@ -166,3 +196,20 @@ def _target(episode: EpisodeState, observed: Vector) -> Vector:
     target, kind = episode.selector(observed, episode.step)
     episode.kinds[kind] += 1
     return target
+
+
+def _plan(
+    planner: MicroPlanner,
+    episodes: Sequence[EpisodeState],
+    observed: NDArray[Any],
+    targets: NDArray[Any],
+    numbers: Sequence[int],
+) -> NDArray[np.float32]:
+    """Return plans, around what the selectors propose if all of them do."""
+    proposing: list[Any] = [episode.selector for episode in episodes]
+    # Solvers of others take no first guess, and a batch is planned in one way.
+    all_propose = all(isinstance(one, ProposingSelector) for one in proposing)
+    if not isinstance(planner, GuessingPlanner) or not all_propose:
+        return planner.plan(observed, targets, numbers)
+    proposed = np.stack([one.propose(planner.num_frames) for one in proposing])
+    return planner.plan(observed, targets, numbers, proposed)

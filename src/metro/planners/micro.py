@@ -20,6 +20,8 @@ class CEMPlanner:
         settings: Of the search.
         seeds: One for each query.
         action_stats: How the model's actions are normalised.
+        spread: ``[A]`` standard deviation of the first candidates around proposed
+            actions, normalised; None: that of the settings.
     """
 
     def __init__(
@@ -29,9 +31,14 @@ class CEMPlanner:
         seeds: Sequence[int],
         *,
         action_stats: ActionStats,
+        spread: NDArray[np.float32] | None = None,
     ) -> None:
         self._model, self._action_stats = as_world_model(model), action_stats
         self._cem = CEM(self._model, settings)
+        # One number per action of a block, in the order that the model takes them.
+        self._spread = spread
+        if spread is not None:
+            self._spread = np.tile(spread, self._model.action_block)
         self._streams = [make_stream(seed) for seed in seeds]
 
     def encode(self, frames: NDArray[np.uint8]) -> NDArray[np.float32]:
@@ -39,12 +46,30 @@ class CEMPlanner:
         latents: NDArray[np.float32] = self._model.encode(frames)
         return latents
 
+    @property
+    def num_frames(self) -> int:
+        """Actions of one plan."""
+        return self._cem.settings.plan_blocks * self._model.action_block
+
     def plan(
-        self, observed: NDArray[Any], target: NDArray[Any], queries: Sequence[int]
+        self,
+        observed: NDArray[Any],
+        target: NDArray[Any],
+        queries: Sequence[int],
+        proposed: NDArray[np.float32] | None = None,
     ) -> NDArray[np.float32]:
-        """Return raw actions ``[B, plan_blocks * action_block, A]``."""
+        """Return raw actions ``[B, plan_blocks * action_block, A]``.
+
+        The search starts around ``proposed`` raw actions of the same shape, if given.
+        """
         # By the query's number: those that met their goal have dropped out.
         streams = [self._streams[query] for query in queries]
-        blocks = self._cem.plan(observed, target, streams)
+        around = spread = None
+        if proposed is not None:
+            plan_blocks = self._cem.settings.plan_blocks
+            around = self._action_stats.normalise(proposed)
+            around = around.reshape(len(proposed), plan_blocks, -1)
+            spread = self._spread
+        blocks = self._cem.plan(observed, target, streams, around, spread)
         actions = blocks.reshape(len(blocks), -1, self._model.action_size)
         return self._action_stats.denormalise(actions)

@@ -6,17 +6,20 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
-from metro.core.gaps import squared_gaps
 from metro.core.graph import FrameGraph
 from metro.core.landmarks import Landmarks, choose_landmarks
 from metro.core.planner import MetroPlanner, SubGoal
 from metro.core.search import find_routes
 from metro.errors import BenchmarkError
+from metro.kernels.neighbours.gaps import squared_gaps
 from metro.models.adapter import known_digest
+from metro.models.reach_measure import attach_reach
 from metro.planners.methods.flat import GoalSelector
-from metro.planners.methods.metro import MetroSelector
+from metro.planners.methods.metro import MetroSelector, RecordedSelector
 from metro.planners.policy_base import Named, Policy
+from metro.planners.proposals import RECORDED_SEARCH, RecordedActions
 from metro.storage.artefacts import load_graph
 from metro.storage.made_from import Provenance
 from metro.types import Vector, WorldModel
@@ -44,6 +47,9 @@ class MetroPolicy(Policy):
         graph: The graph, or its file; made with the same model.
         model: As for every `Policy`, which also explains the other options.
         held_out: For every environment the episode to leave out, or None.
+        recorded: ``[N, A]`` raw actions of the graph's frames, as
+            ``corpus.column("action")`` has them. Micro plans then start from the
+            actions along the route. Decision: D38.
     """
 
     def __init__(
@@ -52,10 +58,15 @@ class MetroPolicy(Policy):
         model: WorldModel | Named,
         *,
         held_out: Sequence[int | None] | None = None,
+        recorded: NDArray[Any] | None = None,
         **options: Any,
     ) -> None:
+        if recorded is not None:
+            options.setdefault("settings", RECORDED_SEARCH)
         super().__init__(model, **options)
-        self.graph = load_graph(graph) if isinstance(graph, str | Path) else graph
+        found = load_graph(graph) if isinstance(graph, str | Path) else graph
+        self.graph = attach_reach(found, self.model)
+        self._recorded = self._take_actions(recorded)
         made = Provenance.of(self.graph.latents)
         # Latents from elsewhere need not name their model.
         if made.model.digest is not None:
@@ -96,7 +107,22 @@ class MetroPolicy(Policy):
             start=observed,
             landmarks=self._landmarks,
         )
-        return MetroSelector(MetroPlanner(routes))
+        if self._recorded is None:
+            return MetroSelector(MetroPlanner(routes))
+        return RecordedSelector(MetroPlanner(routes), self._recorded)
+
+    def _take_actions(self, recorded: NDArray[Any] | None) -> RecordedActions | None:
+        if recorded is None:
+            return None
+        shape = (self.graph.num_frames, self.model.action_size)
+        if recorded.shape != shape:
+            raise BenchmarkError(
+                f"recorded must have shape {list(shape)}, one action per frame of the "
+                f"graph, got {list(recorded.shape)}."
+            )
+        actions = RecordedActions(self.graph.latents, recorded)
+        self._spread = actions.spread(self.graph.table, self.action_stats)
+        return actions
 
     def _recorded_latent(self, frame: int) -> Vector:
         latents = self.graph.latents

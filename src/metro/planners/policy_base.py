@@ -83,6 +83,7 @@ class Policy(ABC):
         self.seconds = Seconds()
         """Planning time so far, by phase."""
         self._seed, self._seeds, self._make_solver = seed, seeds, make_solver
+        self._spread: NDArray[np.float32] | None = None
         self._num_envs = 0
         self._goals: dict[int, Goal] = {}
 
@@ -116,6 +117,7 @@ class Policy(ABC):
                 self.settings,
                 self._seeds or seeds,
                 action_stats=self.action_stats,
+                spread=self._spread,
             )
         return SolverPlanner(
             require_frozen(self.model, "A solver of stable-worldmodel"),

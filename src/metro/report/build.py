@@ -7,7 +7,7 @@ from metro.analysis.comparison import METRO, by_task
 from metro.analysis.grouping import group_rows
 from metro.analysis.paper import load_paper_results
 from metro.analysis.task import Task
-from metro.errors import BenchmarkError
+from metro.errors import BenchmarkError, storage_errors
 from metro.report.document import (
     Block,
     Command,
@@ -17,12 +17,10 @@ from metro.report.document import (
     Text,
     to_markdown,
 )
-from metro.report.html import to_html
+from metro.report.html import sections, to_html
 from metro.report.inputs import ReportInputs, ReportPicture
-from metro.report.markdown_html import sections
 from metro.report.overview import Tasks, ablations, missing, overview
-from metro.report.study import Section, Study
-from metro.report.study_sections import study_part
+from metro.report.study import Section, Study, study_part
 from metro.report.task_sections import Plots, task_sections, titles_of
 
 _MOST_NAMES = 4
@@ -79,9 +77,10 @@ def write_report(
         "report.html": to_html(page, drawn).encode(),
     }
     # Nothing is written before everything is made: a report is never half new.
-    folder.mkdir(parents=True, exist_ok=True)
-    for name, content in (texts | drawn).items():
-        (folder / name).write_bytes(content)
+    with storage_errors(f"The report was not written to {folder}"):
+        folder.mkdir(parents=True, exist_ok=True)
+        for name, content in (texts | drawn).items():
+            (folder / name).write_bytes(content)
     return [folder / name for name in (*texts, *drawn)]
 
 

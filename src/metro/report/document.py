@@ -44,18 +44,13 @@ class Table:
 
 @dataclass(frozen=True)
 class Picture:
-    """A PNG or GIF file beside the page.
-
-    Attributes:
-        name: Name of the file.
-        description: What the picture shows, for those who cannot see it.
-        is_photo: Whether it consists of recorded pixels, which are never recoloured.
-        is_wide: Whether it takes the whole width of the page.
-    """
+    """A PNG or GIF file beside the page."""
 
     name: str
     description: str
+    """What it shows, for those who cannot see it."""
     is_photo: bool = False
+    """Recorded pixels are never recoloured."""
     is_wide: bool = False
 
 
@@ -89,16 +84,11 @@ def _markdown(block: Block) -> str:
             # Markdown has nothing that folds.
             return to_markdown([block.heading, *block.blocks]).rstrip("\n")
         case Table():
-            return _table(block)
-
-
-def _table(table: Table) -> str:
-    rule = ("---",) * len(table.header)
-    lines = [_line(cells) for cells in (table.header, rule, *table.rows)]
-    return "\n".join(lines) + f"\n\n*{table.caption}*"
+            rule = ("---",) * len(block.header)
+            lines = [_line(cells) for cells in (block.header, rule, *block.rows)]
+            return "\n".join(lines) + f"\n\n*{block.caption}*"
 
 
 def _line(cells: Iterable[str]) -> str:
     # A bare bar would begin another column.
-    shown = (cell.replace("|", "\\|") for cell in cells)
-    return f"| {' | '.join(shown)} |"
+    return "| " + " | ".join(cell.replace("|", "\\|") for cell in cells) + " |"

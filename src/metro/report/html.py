@@ -2,9 +2,12 @@
 
 import re
 from base64 import b64encode
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from html import escape
 from importlib.resources import files
+
+from markdown_it import MarkdownIt
+from markdown_it.token import Token
 
 from metro.report.document import (
     Block,
@@ -16,9 +19,9 @@ from metro.report.document import (
     Table,
     Text,
 )
-from metro.report.markdown_html import prose_to_html
 
 _DEEPEST_LISTED = 3
+_FENCE = "```"
 # Folded parts are part of what is printed.
 _SCRIPT = (
     "addEventListener('beforeprint',()=>document.querySelectorAll('details')"
@@ -27,11 +30,9 @@ _SCRIPT = (
 
 
 def to_html(blocks: Sequence[Block], pictures: Mapping[str, bytes]) -> str:
-    """Return the page as one HTML file.
+    """Return the page as one HTML file, with the bytes of its pictures inside.
 
-    Args:
-        blocks: The page; its first heading is the title.
-        pictures: The bytes of every picture, by name.
+    The first heading is the title.
     """
     page = _Page(pictures)
     # Before the rest: title and contents are known after all headings.
@@ -86,15 +87,12 @@ class _Page:
             case Table():
                 return _table(block)
             case Fold():
-                return self._fold(block)
-
-    def _fold(self, fold: Fold) -> str:
-        heading = self.render(fold.heading)
-        inner = "\n".join(map(self.render, fold.blocks))
-        return (
-            f"<details><summary>{heading}</summary>\n"
-            f'<div class="fold">{inner}</div></details>'
-        )
+                heading = self.render(block.heading)
+                inner = "\n".join(map(self.render, block.blocks))
+                return (
+                    f"<details><summary>{heading}</summary>\n"
+                    f'<div class="fold">{inner}</div></details>'
+                )
 
     def _picture(self, picture: Picture) -> str:
         kind = "gif" if picture.name.endswith(".gif") else "png"
@@ -112,19 +110,12 @@ class _Page:
         """Return a name for a link to a heading, the same for the same page."""
         # A heading without Latin letters would have an empty anchor.
         plain = re.sub(r"[^a-z0-9]+", "-", heading.text.lower()).strip("-") or "part"
-        for name in _numbered(plain):
-            if name not in self._anchors:
-                self._anchors[name] = heading
-                return name
-        raise AssertionError("names never end")
-
-
-def _numbered(name: str) -> Iterator[str]:
-    yield name
-    number = 2
-    while True:
-        yield f"{name}-{number}"
-        number += 1
+        name, number = plain, 1
+        while name in self._anchors:
+            number += 1
+            name = f"{plain}-{number}"
+        self._anchors[name] = heading
+        return name
 
 
 def _table(table: Table) -> str:
@@ -146,3 +137,45 @@ def _together(text: str) -> str:
     """Return text whose lines break between numbers, not inside one."""
     text = re.sub(r" (=|±|to|−) ", "\u00a0\\1\u00a0", text)
     return re.sub(r"(\[[^],]+,) ", "\\1\u00a0", text).replace("not run", "not\u00a0run")
+
+
+def sections(text: str) -> list[tuple[str, str]]:
+    """Return (heading, body) of every ``##``; what stands before them has none."""
+    found: list[tuple[str, list[str]]] = [("", [])]
+    fenced = False
+    for line in text.split("\n"):
+        # A ## in a code block is a comment, not a heading.
+        fenced ^= line.startswith(_FENCE)
+        if line.startswith("## ") and not fenced:
+            found.append((line[3:].strip(), []))
+        # The page has a title and rules of its own.
+        elif line.strip() != "---" and not line.startswith("# "):
+            found[-1][1].append(line)
+    return [(title, "\n".join(body).strip()) for title, body in found]
+
+
+def prose_to_html(text: str) -> str:
+    """Return paragraphs, lists, tables and code as HTML.
+
+    A link to a file leads nowhere from a page on its own; only its words are kept.
+    """
+    # html=False: words by hand must not break the page, or fetch anything.
+    parser = MarkdownIt("commonmark", {"html": False}).enable("table")
+    tokens = parser.parse(text)
+    for token in tokens:
+        if token.children:
+            token.children = _without_file_links(token.children)
+    page = parser.renderer.render(tokens, parser.options, {})
+    # tabindex: a box that scrolls can be scrolled with the keyboard too.
+    page = page.replace("<table>", '<div class="table" tabindex="0"><table>')
+    return re.sub("</table>", "</table></div>", page).rstrip("\n")
+
+
+def _without_file_links(tokens: Sequence[Token]) -> list[Token]:
+    kept, is_dropped = [], False
+    for token in tokens:
+        if token.type == "link_open":
+            is_dropped = not str(token.attrGet("href")).startswith("http")
+        if not (is_dropped and token.type in ("link_open", "link_close")):
+            kept.append(token)
+    return kept

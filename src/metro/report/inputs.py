@@ -15,14 +15,7 @@ STUDIES, PICTURES = "studies", "pictures"
 
 @dataclass(frozen=True)
 class ReportPicture:
-    """A storyboard or a video.
-
-    Attributes:
-        name: Name of the file.
-        content: The bytes of the file.
-        caption: What the picture shows.
-        command: The command that made it.
-    """
+    """A storyboard or a video: what it shows, and the command that made it."""
 
     name: str
     content: bytes = field(repr=False)
@@ -32,21 +25,16 @@ class ReportPicture:
 
 @dataclass(frozen=True)
 class ReportInputs:
-    """What a report is made from.
-
-    Attributes:
-        rows: Rows of ``metro evaluate``.
-        study_rows: Rows of the studies, by name.
-        pictures: Storyboards and videos.
-        preface: Title and findings in Markdown; empty: nobody wrote them.
-        files: Names of the files that the rows come from.
-    """
+    """What a report is made from: rows of ``metro evaluate`` and what goes along."""
 
     rows: Sequence[Record]
     study_rows: Mapping[str, Sequence[Record]] = field(default_factory=dict)
+    """By the name of the study."""
     pictures: tuple[ReportPicture, ...] = ()
     preface: str = ""
+    """Title and findings in Markdown; empty: nobody wrote them."""
     files: tuple[str, ...] = ()
+    """Names of the files that the rows come from."""
 
 
 def gather(paths: Iterable[Path]) -> ReportInputs:
@@ -54,9 +42,6 @@ def gather(paths: Iterable[Path]) -> ReportInputs:
 
     A folder has rows (``*.jsonl``, or packed, ``*.jsonl.gz``), and may have rows of
     studies (``studies/NAME.jsonl``), pictures with their captions, and a preface.
-
-    Raises:
-        BenchmarkError: If there are no rows, or captions and pictures do not fit.
     """
     files: list[Path] = []
     studies: dict[str, Sequence[Record]] = {}

@@ -19,8 +19,7 @@ from metro.analysis.comparison import (
     method_results,
     methods_of,
 )
-from metro.analysis.config_results import ConfigResult
-from metro.analysis.pareto import pareto_front
+from metro.analysis.config_results import ConfigResult, pareto_front
 from metro.analysis.statistics import wilson
 from metro.analysis.task import Task
 from metro.errors import MissingExtra
@@ -62,7 +61,7 @@ def draw_opening(tasks: Mapping[Task, Sequence[ConfigResult]]) -> bytes:
     )
     handles: dict[str, Any] = {}
     for row, world in enumerate(worlds):
-        recordings = _recordings(shown, world)
+        recordings = sorted({task.corpus for task in shown if task.benchmark == world})
         for column, distance in enumerate(distances):
             panel = axes[row][column]
             _tidy(panel, f"{world}, d = {distance}")
@@ -90,10 +89,6 @@ def _is_in_opening(config: ConfigResult) -> bool:
     """
     shown = (METRO, FLAT, *method_names(needs_macro=True))
     return config.key.is_usual and config.key.name in shown
-
-
-def _recordings(tasks: Mapping[Task, Any], world: str) -> list[str]:
-    return sorted({task.corpus for task in tasks if task.benchmark == world})
 
 
 def _name_recordings(axes: Any, recordings: Sequence[str]) -> None:
@@ -147,7 +142,7 @@ def _tidy(axes: Any, title: str) -> None:
 
 def draw_curves(configs: Sequence[ConfigResult]) -> bytes:
     """Return success within T of each method's best setting, with Wilson's bands."""
-    figure, axes = _axes(_title(configs))
+    figure, axes = _axes(configs)
     for label, some in methods_of(configs).items():
         results = method_results(label, some)
         if results:
@@ -161,18 +156,17 @@ def draw_curves(configs: Sequence[ConfigResult]) -> bytes:
                 fontsize=8, color="#666666",
             )  # fmt: skip
     axes.set(xlabel="T, environment steps", ylabel="success within T, %")
-    axes.set(xlim=(0, None), ylim=(-3, 103))
+    axes.set(xlim=(0, None))
     return _png(figure, axes)
 
 
 def draw_fronts(configs: Sequence[ConfigResult]) -> bytes:
     """Return success against seconds of planning: the Pareto fronts over (h, H, T)."""
-    figure, axes = _axes(_title(configs))
+    figure, axes = _axes(configs)
     _draw_fronts(axes, configs)
     axes.set_xscale("log")
     axes.xaxis.set_major_formatter("{x:g}")
     axes.set(xlabel="planning, seconds per episode", ylabel="success, %")
-    axes.set(ylim=(-3, 103))
     return _png(figure, axes)
 
 
@@ -205,16 +199,14 @@ def _curve(axes: Any, result: MethodResult, look: dict[str, str]) -> None:
     band.set_facecolor(look["color"])
 
 
-def _title(configs: Sequence[ConfigResult]) -> str:
-    task = configs[0].task
-    return f"{task.model}, d = {task.goal_distance}, {task.recordings}"
-
-
-def _axes(title: str) -> tuple[Any, Any]:
+def _axes(configs: Sequence[ConfigResult]) -> tuple[Any, Any]:
     figure, axes = pyplot().subplots(figsize=(7.2, 4.2), layout="constrained")
+    task = configs[0].task
+    title = f"{task.model}, d = {task.goal_distance}, {task.recordings}"
     axes.set_title(title, fontsize=10, pad=18)
     axes.grid(visible=True, alpha=0.25)
     axes.spines[["top", "right"]].set_visible(False)
+    axes.set(ylim=(-3, 103))
     return figure, axes
 
 

@@ -1,7 +1,7 @@
-"""What every study has: a question, rows, the command that writes them, a section."""
+"""A study: its question, rows, the command that writes them, its part of a report."""
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from metro.evaluation.records import (
@@ -10,7 +10,11 @@ from metro.evaluation.records import (
     read_records,
     record_name,
 )
-from metro.report.document import Block
+from metro.report.document import Block, Command, Heading, Picture, Text
+from metro.report.inputs import STUDIES, ReportInputs
+
+_LEVEL = 3
+_NONE = "No study is known to this version."
 
 
 @dataclass(frozen=True)
@@ -42,15 +46,60 @@ class Study:
     """Whether its rows are those of ``metro evaluate``, of all benchmarks."""
 
 
-def files_of(study: Study, results: Path) -> list[Path]:
-    """Return the files in a folder of results that a study's rows are in."""
-    if study.reads_evaluation:
-        return find_record_files(results)
-    found = find_record_files(results / "studies")
-    # By name without endings: the file may be plain or packed.
-    return [file for file in found if record_name(file) == study.name]
-
-
 def count_rows(study: Study, results: Path) -> int:
     """Return how many rows a folder of results has for a study."""
-    return sum(len(read_records(file)) for file in files_of(study, results))
+    files = find_record_files(results if study.reads_evaluation else results / STUDIES)
+    return sum(
+        len(read_records(file))
+        for file in files
+        # By name without endings: the file may be plain or packed.
+        if study.reads_evaluation or record_name(file) == study.name
+    )
+
+
+def study_part(inputs: ReportInputs, studies: Sequence[Study]) -> Section:
+    """Return the studies' part of the page; one that was not run says how to."""
+    page: list[Block] = [Heading("Studies")]
+    pictures: dict[str, bytes] = {}
+    for study in studies:
+        page += [Heading(study.title, _LEVEL), Text(study.question)]
+        own = inputs.study_rows.get(study.name, [])
+        rows = inputs.rows if study.reads_evaluation else own
+        if rows:
+            section = study.render(rows)
+            page += _below_heading(study, section.blocks)
+            for name, content in section.pictures.items():
+                pictures[_picture_name(study, name)] = content
+        else:
+            page += [Text("Not run. This runs it:")]
+        page += [Command(study.command)]
+    known = {study.name for study in studies}
+    # Said, not raised: results of another version must still give a report.
+    page += [
+        Text(f"There are rows of {name}, but no study of this name: left out.")
+        for name in sorted(inputs.study_rows.keys() - known)
+    ]
+    page += [] if studies else [Text(_NONE)]
+    return Section(tuple(page), pictures)
+
+
+def _below_heading(study: Study, blocks: Sequence[Block]) -> list[Block]:
+    """Return a section's blocks below the study's own heading, pictures renamed."""
+    # The page has the study's title and question already.
+    repeated = (Text(study.question), Heading(study.title, _LEVEL - 1))
+    return [_nested(study, block) for block in blocks if block not in repeated]
+
+
+def _nested(study: Study, block: Block) -> Block:
+    match block:
+        case Heading():
+            return replace(block, level=max(block.level, _LEVEL + 1))
+        case Picture():
+            return replace(block, name=_picture_name(study, block.name))
+        case _:
+            return block
+
+
+def _picture_name(study: Study, picture: str) -> str:
+    # Two studies may give their pictures the same name.
+    return f"study-{study.name}-{picture}"

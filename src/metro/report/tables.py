@@ -15,11 +15,18 @@ from metro.analysis.comparison import (
     methods_of,
     paper_of,
 )
-from metro.analysis.config_results import ConfigResult
+from metro.analysis.config_results import ConfigResult, pareto_front
 from metro.analysis.episode_results import PHASES, PLANNING
-from metro.analysis.formatting import NOT_RUN, NOTHING, paper_percent, percent
+from metro.analysis.formatting import (
+    NOT_RUN,
+    NOTHING,
+    ends,
+    number,
+    p_value_text,
+    paper_percent,
+    percent,
+)
 from metro.analysis.paper import PaperResult
-from metro.analysis.pareto import pareto_front
 from metro.analysis.statistics import arrival_ratio, wilson
 from metro.analysis.task import UNKNOWN, Task
 from metro.errors import short
@@ -49,14 +56,13 @@ def success_table(
 
 
 def _success_row(result: MethodResult, paper: Sequence[PaperResult]) -> tuple[str, ...]:
-    low, high = result.interval
     left = result.success_nontrivial
     return (
         result.label,
         *_setting(result.config),
         str(result.step_budget),
         f"{100 * result.success:.1f}",
-        f"{100 * low:.1f} to {100 * high:.1f}",
+        ends(result.interval),
         percent(*result.over_seeds),
         NOTHING if left is None else f"{100 * left:.1f}",
         str(result.num_runs),
@@ -71,7 +77,7 @@ def paired(configs: Sequence[ConfigResult]) -> Table | None:
             f"{pair.first} − {pair.second}",
             str(pair.step_budget),
             f"{100 * pair.gain:+.1f}",
-            f"{100 * pair.interval.low:+.1f} to {100 * pair.interval.high:+.1f}",
+            ends(pair.interval, "+"),
             f"{pair.only_first} : {pair.only_second}",
             p_value_text(pair.p_value),
             str(pair.num_pairs),
@@ -94,8 +100,8 @@ def arrivals(configs: Sequence[ConfigResult], paper: Sequence[PaperResult]) -> T
                 result.label,
                 str(result.step_budget),
                 str(result.num_runs),
-                _number(arrival_of(result)),
-                _number(next(iter(ratios), None)),
+                number(arrival_of(result), ".2f"),
+                number(next(iter(ratios), None), ".2f"),
                 _kinds(result.config),
             )
         )
@@ -123,10 +129,10 @@ def times(configs: Sequence[ConfigResult]) -> Table:
                 # Runs are timed as a whole, so this T is the one that was run.
                 str(result.config.step_budget),
                 str(result.num_runs),
-                *(_number(spent[phase], 3) for phase in PHASES),
-                _number(planning, 3),
-                _number(sum(spent.values()) - planning, 3),
-                NOTHING if share is None else f"{share:.1%}",
+                *(f"{spent[phase]:.3f}" for phase in PHASES),
+                f"{planning:.3f}",
+                f"{sum(spent.values()) - planning:.3f}",
+                number(share, ".1%"),
             )
         )
     header = ("method", "T", "runs", *PHASES, "planning", "environment",
@@ -144,7 +150,7 @@ def fronts(configs: Sequence[ConfigResult]) -> Table:
     for label in (METRO, FLAT_BEST):
         for point in pareto_front(methods[label]):
             success = f"{100 * point.success:.1f}"
-            numbers = (str(point.step_budget), success, _number(point.seconds, 3))
+            numbers = (str(point.step_budget), success, f"{point.seconds:.3f}")
             rows.append((label, *_setting(point.config), *numbers))
     header = ("method", "h", "H", "T", "success", "seconds of planning")
     return Table(header, tuple(rows), source_of(configs))
@@ -202,7 +208,7 @@ def _longest(configs: Sequence[ConfigResult]) -> list[MethodResult]:
 
 
 def _setting(config: ConfigResult) -> tuple[str, str]:
-    blocks, budget = (NOTHING if part is None else str(part) for part in config.setting)
+    blocks, budget = map(number, config.setting)
     macro = "" if config.macro_steps is None else f", h_h = {config.macro_steps}"
     return blocks + macro, budget
 
@@ -220,12 +226,3 @@ def _share(solved: np.ndarray) -> str:
     low, high = wilson(int(solved.sum()), len(solved))
     interval = f"({100 * low:.0f} to {100 * high:.0f})"
     return f"{100 * solved.mean():.1f} {interval}, n = {len(solved)}"
-
-
-def _number(value: float | None, digits: int = 2) -> str:
-    return NOTHING if value is None else f"{value:.{digits}f}"
-
-
-def p_value_text(value: float) -> str:
-    """Return a p value, never as 0."""
-    return "< 0.001" if value < 0.001 else f"{value:.3f}"

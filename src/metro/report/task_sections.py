@@ -3,10 +3,10 @@
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 
-from metro.analysis.commands import command_of_config
 from metro.analysis.config_results import ConfigResult, best_covered
 from metro.analysis.formatting import NOT_RUN
 from metro.analysis.paper import PaperResult
+from metro.analysis.reproduce import command_of_config
 from metro.analysis.task import Task
 from metro.errors import short
 from metro.planners.methods.registry import method_names

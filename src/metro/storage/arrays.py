@@ -9,7 +9,7 @@ import hashlib
 import os
 import shutil
 import tokenize
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from contextlib import ExitStack
 from io import BufferedReader, BytesIO
 from pathlib import Path
@@ -19,14 +19,13 @@ import numpy as np
 from numpy.lib import format as npy
 from numpy.typing import NDArray
 
-from metro.errors import StorageError
+from metro.errors import StorageError, one_line, storage_errors
 from metro.storage.atomic import (
     find,
     remove_leftovers,
     replacement,
     require_writable,
     resolve,
-    storage_errors,
     sync,
 )
 from metro.storage.manifest import AGAIN, MANIFEST, Manifest, read_manifest, seal
@@ -73,7 +72,11 @@ def write_directory(
 
 
 def read_directory(
-    path: Path, check: Callable[[Manifest], None], *, verify: bool
+    path: Path,
+    check: Callable[[Manifest], None],
+    check_arrays: Callable[[Manifest], None],
+    *,
+    unread: Collection[str],
 ) -> tuple[Manifest, Arrays]:
     """Return the manifest and the arrays of one artefact, memory-mapped.
 
@@ -81,7 +84,9 @@ def read_directory(
         path: What `write_directory` wrote.
         check: Raises `StorageError` for a format or version that is not ours; called
             before the checksum is compared, so that a newer file is not called damaged.
-        verify: Read everything and check its digests, not only sizes.
+        check_arrays: Raises `StorageError` for types and shapes that make no sense;
+            called before any array is read.
+        unread: Arrays whose digests are not checked, only their sizes.
     """
     missing = MANIFEST
     with storage_errors(f"{path} cannot be read"):
@@ -93,10 +98,13 @@ def read_directory(
                     # Replaced by a writer while it was opened, or really gone.
                     missing = str(error.filename)
                     continue
-                described = manifest["arrays"]
+                check_arrays(manifest)
                 return manifest, {
                     name: _load_array(
-                        path / f"{name}.npy", file, described[name], verify=verify
+                        path / f"{name}.npy",
+                        file,
+                        manifest["arrays"][name],
+                        verify=name not in unread,
                     )
                     for name, file in files.items()
                 }
@@ -168,11 +176,6 @@ def _read_header(file: BufferedReader) -> tuple[tuple[int, ...], np.dtype[Any]]:
     if is_fortran:
         raise ValueError("it is in Fortran order")
     return shape, dtype
-
-
-def one_line(error: Exception) -> str:
-    """Return the text of an error without line breaks, or its name."""
-    return " ".join(str(error).split()) or type(error).__name__
 
 
 def _require_space(

@@ -4,8 +4,9 @@ Written whole or not at all, opened by memory map, never pickled. The layout is
 described in ``docs/formats.md``.
 """
 
-from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +17,22 @@ from metro.core.graph import FrameGraph
 from metro.core.latents import Latents
 from metro.core.neighbours import NeighbourTable
 from metro.core.pricing import PricingCurve
+from metro.core.reach import ReachPricing
 from metro.errors import MetroError, StorageError
 from metro.storage.arrays import read_directory, write_directory
-from metro.storage.layout import CELL, LAYOUT, check_bridge_sizes, check_layout
+from metro.storage.layout import (
+    CELL,
+    LARGE,
+    LAYOUT,
+    REACH,
+    check_cells,
+    check_layout,
+)
 
 NamedArrays = Mapping[str, NDArray[Any]]
+
+REACH_VERSION = 2
+"""Version of graphs that are priced by reach; all others are still version 1."""
 
 
 @dataclass(frozen=True)
@@ -28,7 +40,7 @@ class _Kind:
     """How one type becomes arrays and parameters, and comes back."""
 
     name: str
-    version: int
+    versions: tuple[int, ...]
     type: type
     arrays: Iterable[str]
     to_arrays: Callable[[Any], tuple[NamedArrays, Mapping[str, Any]]]
@@ -51,8 +63,11 @@ def save(
     for kind in _KINDS.values():
         if isinstance(artefact, kind.type):
             arrays, contents = kind.to_arrays(artefact)
-            check_layout(arrays, kind.arrays)
-            manifest = {"format": kind.name, "version": kind.version, **contents}
+            found = {name: (a.dtype.str, a.shape) for name, a in arrays.items()}
+            check_layout(found, kind.arrays)
+            # What an earlier metro can read says so: only graphs with reach are newer.
+            version = REACH_VERSION if REACH[0] in arrays else 1
+            manifest = {"format": kind.name, "version": version, **contents}
             write_directory(Path(path), manifest, arrays, force=force)
             return
     raise StorageError(
@@ -65,20 +80,33 @@ def load(path: str | Path, *, verify: bool = False) -> Any:
 
     Args:
         path: A directory written by `save`.
-        verify: Read everything and check its digests, not only sizes.
+        verify: Check also the digests of the rows and of the cells' coordinates, most
+            of a file; those of all other arrays are always checked. Decision: D35.
     """
     path = Path(path)
 
     def check(manifest: Mapping[str, Any]) -> None:
         _kind_of(path, manifest)
 
-    manifest, arrays = read_directory(path, check, verify=verify)
+    def check_arrays(manifest: Mapping[str, Any]) -> None:
+        kind, arrays = _kind_of(path, manifest), manifest["arrays"]
+        with _must_hold_together(path, kind):
+            found = {name: (a["dtype"], a["shape"]) for name, a in arrays.items()}
+            check_layout(found, kind.arrays)
+
+    unread = () if verify else LARGE
+    manifest, arrays = read_directory(path, check, check_arrays, unread=unread)
     kind = _kind_of(path, manifest)
     # Digests prove that a file is as it was written, not that it makes sense.
-    try:
-        check_layout(arrays, [*kind.arrays, *arrays])
+    with _must_hold_together(path, kind):
         return kind.from_arrays(arrays, manifest["parameters"], manifest["provenance"])
-    except (KeyError, TypeError, ValueError, MetroError) as error:
+
+
+@contextmanager
+def _must_hold_together(path: Path, kind: _Kind) -> Iterator[None]:
+    try:
+        yield
+    except (KeyError, TypeError, ValueError, OverflowError, MetroError) as error:
         raise StorageError(
             f"{path} does not hold together ({error}). Make it again: {kind.rebuild}"
         ) from error
@@ -102,11 +130,11 @@ def _kind_of(path: Path, manifest: Mapping[str, Any]) -> _Kind:
             f"{path} holds {manifest.get('format')!r}, which this metro does not know. "
             f"It reads {', '.join(sorted(_KINDS))}."
         )
-    if manifest.get("version") != kind.version:
+    if manifest.get("version") not in kind.versions:
         raise StorageError(
             f"{path} has {kind.name} version {manifest.get('version')}; this metro "
-            f"reads {kind.version}. Install the metro-wm that wrote it "
-            f"({manifest.get('metro')}), or make it again: {kind.rebuild}"
+            f"reads {' and '.join(map(str, kind.versions))}. Install the metro-wm that "
+            f"wrote it ({manifest.get('metro')}), or make it again: {kind.rebuild}"
         )
     return kind
 
@@ -121,7 +149,7 @@ def _latents_from_arrays(
     arrays: NamedArrays, parameters: Mapping[str, Any], provenance: Mapping[str, Any]
 ) -> Latents:
     z, offsets = arrays["z"], arrays["episode_offsets"]
-    digest = parameters["latents_digest"]
+    digest = str(parameters["latents_digest"])
     return Latents.trusted(z, offsets, provenance=provenance, digest=digest)
 
 
@@ -142,10 +170,19 @@ def _graph_to_arrays(graph: FrameGraph) -> tuple[NamedArrays, Mapping[str, Any]]
         "bridge_frame": graph.bridge_frame,
         "bridge_cost": graph.bridge_cost,
     }
+    if graph.reach is not None:
+        parameters["reach"] = asdict(graph.reach)
+        everything = {**everything, **_reach_to_arrays(graph)}
     return {**everything, **_cells_to_arrays(graph)}, {
         **contents,
         "parameters": parameters,
     }
+
+
+def _reach_to_arrays(graph: FrameGraph) -> NamedArrays:
+    """Return what only graphs that are priced by reach have."""
+    found = {"bridge_price": graph.bridge_price, "neighbour_reach": graph.table.reach}
+    return {name: array for name, array in found.items() if array is not None}
 
 
 def _cells_to_arrays(graph: FrameGraph) -> NamedArrays:
@@ -165,18 +202,28 @@ def _graph_from_arrays(
         for name, array in arrays.items()
         if name.startswith(CELL)
     }
+    if cells:
+        check_cells(cells, latents.num_frames)
     table = NeighbourTable(
         arrays["neighbour_frame"],
         arrays["neighbour_gap"],
         latents.digest,
         CellIndex(latents, cells) if cells else None,
+        arrays.get("neighbour_reach"),
     )
-    if table.num_frames != latents.num_frames or table.frame.shape != table.gap.shape:
-        raise StorageError("table and latents differ in size")
     bridges = (arrays["bridge_offsets"], arrays["bridge_frame"], arrays["bridge_cost"])
-    check_bridge_sizes(*bridges, latents.num_frames)
     pricing = PricingCurve(arrays["pricing_gaps"], float(parameters["quantile"]))
-    return FrameGraph(latents, table, pricing, *bridges)
+    if "bridge_price" not in arrays:
+        return FrameGraph(latents, table, pricing, *bridges)
+    return FrameGraph(
+        latents,
+        table,
+        pricing,
+        *bridges,
+        arrays["bridge_price"],
+        ReachPricing(**{k: float(v) for k, v in parameters["reach"].items()}),
+        int(parameters["num_neighbours"]),
+    )
 
 
 _KINDS = {
@@ -184,7 +231,7 @@ _KINDS = {
     for kind in (
         _Kind(
             name="metro-latents",
-            version=1,
+            versions=(1,),
             type=Latents,
             arrays=("z", "episode_offsets"),
             to_arrays=_latents_to_arrays,
@@ -193,9 +240,9 @@ _KINDS = {
         ),
         _Kind(
             name="metro-graph",
-            version=1,
+            versions=(1, REACH_VERSION),
             type=FrameGraph,
-            arrays=[name for name in LAYOUT if not name.startswith(CELL)],
+            arrays=[n for n in LAYOUT if not n.startswith(CELL) and n not in REACH],
             to_arrays=_graph_to_arrays,
             from_arrays=_graph_from_arrays,
             rebuild="metro build LATENTS -o GRAPH.metro --force",

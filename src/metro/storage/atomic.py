@@ -1,11 +1,11 @@
 """Where an artefact lies, and how one directory takes the place of another.
 
 A writer fills the hidden sibling ``.NAME.HOST.PID.RANDOM`` (the new directory, complete
-once it has a manifest). To replace, it renames NAME to the same name with ``.old``,
-then the new directory to NAME, and deletes the old one. Killed between the renames, it
-leaves the old and the complete new directory but no NAME: only then is the old one
-read. The second rename takes the new directory away, so that from there on the old one
-is rubbish, and deleting NAME deletes it for good.
+once it has a manifest), and keeps it locked. To replace, it renames NAME to the same
+name with ``.old``, then the new directory to NAME, and deletes the old one. Killed
+between the renames, it leaves the old and the complete new directory but no NAME: only
+then is the old one read. The second rename takes the new directory away, so that from
+there on the old one is rubbish, and deleting NAME deletes it for good.
 """
 
 import os
@@ -13,16 +13,21 @@ import re
 import shutil
 import socket
 import tempfile
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 
-from metro.errors import StorageError
+from metro.errors import StorageError, storage_errors
 from metro.storage.layout import LAYOUT
+from metro.storage.lock import try_lock
 from metro.storage.manifest import MANIFEST, parse_manifest
 
 _ROUNDS = 10
 """Looks for an artefact that a writer may be moving at this moment."""
+
+_DEAD_AFTER_SECONDS = 86_400
+"""No writer needs a day between two files."""
 
 
 def resolve(path: str | Path) -> Path:
@@ -73,10 +78,7 @@ def replacement(path: Path, *, force: bool) -> Iterator[Path]:
 
     If it fails, ``path`` is as it was and the hidden directory is gone.
     """
-    # Beside the artefact, since a rename is atomic inside one file system only; with
-    # host and process, so that leftovers of dead writers can be recognised.
-    prefix = f".{path.name}.{_host()}.{os.getpid()}."
-    new = Path(tempfile.mkdtemp(prefix=prefix, dir=path.parent))
+    new, lock = _make_locked(path)
     try:
         # mkdtemp makes directories that only their owner reads.
         new.chmod(0o755)
@@ -86,10 +88,11 @@ def replacement(path: Path, *, force: bool) -> Iterator[Path]:
         if path.exists() or not _old(new).exists():
             _discard(new)
             _discard(_old(new))
+        os.close(lock)
 
 
 def remove_leftovers(path: Path) -> None:
-    """Delete what writers of this machine left behind when they were killed."""
+    """Delete what writers left behind when they were killed."""
     in_use = find(path)
     for new in _siblings(path):
         if _old(new) != in_use and _is_dead(new):
@@ -133,15 +136,6 @@ def sync(path: Path) -> None:
         os.close(descriptor)
 
 
-@contextmanager
-def storage_errors(what: str) -> Iterator[None]:
-    """Turn errors of the operating system into a `StorageError` that says ``what``."""
-    try:
-        yield
-    except OSError as error:
-        raise StorageError(f"{what}: {error}") from error
-
-
 def _put_in_place(new: Path, path: Path, *, force: bool) -> None:
     # Writing took a while: somebody else may have come first.
     require_writable(path, force=force)
@@ -183,8 +177,39 @@ def _host() -> str:
     return socket.gethostname().replace(".", "-")
 
 
+def _make_locked(path: Path) -> tuple[Path, int]:
+    """Return a hidden directory beside ``path``, and its descriptor, which locks it."""
+    # Beside the artefact, since a rename is atomic inside one file system only; with
+    # host and process, which decide where nothing can be locked.
+    prefix = f".{path.name}.{_host()}.{os.getpid()}."
+    while True:
+        new = Path(tempfile.mkdtemp(prefix=prefix, dir=path.parent))
+        with suppress(FileNotFoundError):
+            lock = os.open(new, os.O_RDONLY)
+            # Somebody who removes leftovers may have come between.
+            if try_lock(lock) is not False and new.exists():
+                return new, lock
+            os.close(lock)
+
+
 def _is_dead(new: Path) -> bool:
-    """Return whether the writer was a process of this machine that has ended."""
+    """Return whether the writer of a directory has ended: nobody locks it."""
+    try:
+        lock = os.open(new, os.O_RDONLY)
+    except FileNotFoundError:
+        # It is in place already; only the old directory is left to delete.
+        return True
+    try:
+        is_free = try_lock(lock)
+        return _seems_dead(new) if is_free is None else is_free
+    finally:
+        os.close(lock)
+
+
+def _seems_dead(new: Path) -> bool:
+    """Return whether a writer has ended, where the file system has no locks."""
+    if time.time() - new.stat().st_mtime > _DEAD_AFTER_SECONDS:
+        return True
     host, pid, _ = new.name.rsplit(".", 3)[1:]
     # On a shared disk, process numbers of other machines mean nothing here.
     if host != _host():

@@ -11,10 +11,16 @@ from numpy.typing import NDArray
 
 from metro.core.graph import FrameGraph
 from metro.core.latents import Latents, offsets_from_lengths
-from metro.errors import LatentsError, MissingExtra, StorageError
-from metro.storage.arrays import HEADER_ERRORS, one_line
+from metro.errors import (
+    LatentsError,
+    MissingExtra,
+    StorageError,
+    one_line,
+    storage_errors,
+)
+from metro.storage.arrays import HEADER_ERRORS
 from metro.storage.artefacts import load
-from metro.storage.atomic import find, resolve, storage_errors
+from metro.storage.atomic import find, resolve
 
 ROW_NAMES = ("z", "latents", "embeddings", "emb")
 LENGTH_NAMES = ("episode_lengths", "ep_len", "lengths")

@@ -22,11 +22,7 @@ STUDIES: tuple[Study, ...] = (
 
 
 def find_study(name: str) -> Study:
-    """Return a study by its name.
-
-    Raises:
-        BenchmarkError: If there is no study of that name.
-    """
+    """Return a study by its name."""
     for study in STUDIES:
         if study.name == name:
             return study

@@ -9,16 +9,14 @@ from typing import Any, TypeVar
 
 from metro.analysis.comparison import Difference, MethodResult, difference
 from metro.analysis.config_results import ConfigResult
-from metro.analysis.formatting import percent
+from metro.analysis.formatting import ends, p_value_text, percent
 from metro.analysis.task import UNKNOWN
 from metro.benchmark import PAPER_FILE, benchmarks_folder
 from metro.errors import BenchmarkError
 from metro.evaluation.records import Record, append_records, read_records
 from metro.report.document import Block, Text
-from metro.report.tables import p_value_text
 
 Parsed = TypeVar("Parsed")
-NONE = "-"
 
 
 def measure_missing(
@@ -28,10 +26,8 @@ def measure_missing(
 ) -> Iterator[dict[str, Any]]:
     """Yield the row of everything wanted: from the file, or measured and appended.
 
-    Args:
-        wanted: Pairs of a row without its results and a function that measures them.
-        path: File of rows (.jsonl).
-        key: Rows with equal keys are of the same measurement.
+    Wanted are pairs of a row without its results and a function that measures them.
+    Rows with equal keys are of the same measurement.
     """
     done = {key(row): row for row in read_records(path)}
     for described, measure in wanted:
@@ -46,11 +42,7 @@ def measure_missing(
 def parse_rows(
     rows: Iterable[Record], study: str, parse: Callable[[Record], Parsed]
 ) -> list[Parsed]:
-    """Return what ``parse`` makes of every row, sorted; equal rows count once.
-
-    Raises:
-        BenchmarkError: For the first row that ``parse`` cannot read.
-    """
+    """Return what ``parse`` makes of every row, sorted; equal rows count once."""
     # Sorted texts: the order of rows in a file must not change a page.
     texts = sorted({json.dumps(row, sort_keys=True) for row in rows})
     if not texts:
@@ -117,12 +109,11 @@ class PairedResults:
     @property
     def texts(self) -> tuple[str, ...]:
         """Both success rates, and under `PAIR_HEADER` how they differ."""
-        low, high = self.difference.interval
         return (
             percent(*self.first.over_seeds),
             percent(*self.second.over_seeds),
             f"{100 * self.difference.gain:+.1f}",
-            f"{100 * low:+.1f} to {100 * high:+.1f}",
+            ends(self.difference.interval, "+"),
             p_value_text(self.difference.p_value),
             str(self.difference.num_pairs),
         )
@@ -138,29 +129,23 @@ def pair_up(
 
     Success counts within T = ``step_budget``, else within the longest T of both.
     """
-    common = _runs(first) & _runs(second)
-    # Nothing is known beyond the shorter of the two runs.
+    keys = [
+        {(run.query, run.seed) for run in result.runs} for result in (first, second)
+    ]
+    common = keys[0] & keys[1]
     if not common:
         return None
+    # Nothing is known beyond the shorter of the two runs.
     budget = step_budget or min(first.step_budget, second.step_budget)
-    one, other = (
-        MethodResult(result.method, _keep(result, common), budget)
-        for result in (first, second)
-    )
+    one, other = (_keep(result, common, budget) for result in (first, second))
     found = difference(one, other)
-    # Only a lack of common runs gives None, and that was ruled out above.
-    if found is None:
-        raise AssertionError("runs in common, and no difference")
-    return PairedResults(one, other, found)
+    return None if found is None else PairedResults(one, other, found)
 
 
-def _runs(result: ConfigResult) -> set[Any]:
-    return {(row.query, row.seed) for row in result.runs}
-
-
-def _keep(result: ConfigResult, runs: set[Any]) -> ConfigResult:
-    kept = tuple(row for row in result.runs if (row.query, row.seed) in runs)
-    return replace(result, runs=kept)
+def _keep(result: ConfigResult, common: set[Any], budget: int) -> MethodResult:
+    """Return the runs that both have, within T = ``budget``."""
+    runs = tuple(run for run in result.runs if (run.query, run.seed) in common)
+    return MethodResult(result.method, replace(result, runs=runs), budget)
 
 
 def notes_of(results: Iterable[ConfigResult]) -> list[Block]:

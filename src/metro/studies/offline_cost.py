@@ -7,12 +7,12 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from metro.analysis.formatting import number
 from metro.errors import ModelError
 from metro.evaluation.records import Record
 from metro.report.document import Table, Text
 from metro.report.study import Section, Study
 from metro.studies.common import (
-    NONE,
     commits_of,
     measure_missing,
     paper_table,
@@ -49,20 +49,7 @@ _READING = (
 
 @dataclass(frozen=True)
 class OfflineCostConfig:
-    """What is measured.
-
-    Attributes:
-        benchmark: Name of the benchmark.
-        corpus: Recorded episodes.
-        model: World model.
-        latents: File made by ``metro encode`` from both.
-        output: File of rows (.jsonl) to append to.
-        macro: Macro model trained on these latents; None: metro's cost alone.
-        waypoint_budget: H of the graph, frames.
-        threads: Threads of encoder and neighbour table.
-        trust_pickle: Whether pickled models may be loaded.
-        device: Device of the model; None: the CPU, where threads are counted.
-    """
+    """What is measured: the options of ``metro study offline-cost``."""
 
     benchmark: str
     corpus: str
@@ -74,15 +61,6 @@ class OfflineCostConfig:
     threads: int = 1
     trust_pickle: bool = False
     device: str | None = None
-
-
-@dataclass(frozen=True)
-class _Subject:
-    """What the cost is of; the three must belong together."""
-
-    corpus: "Corpus"
-    model: "FrozenModel"
-    latents: "Latents"
 
 
 def run(config: OfflineCostConfig) -> list[dict[str, Any]]:
@@ -98,9 +76,9 @@ def run(config: OfflineCostConfig) -> list[dict[str, Any]]:
         model = load_frozen(config.model, trust_pickle=config.trust_pickle)
         # The CPU unless asked: processor time does not count what a GPU does.
         model.to(choose_device(config.device or "cpu"))
-        subject = _Subject(corpus, model, read_latents(config.latents))
-        row = _describe(subject, config)
-        wanted = [(row, lambda: _measure(subject, row))]
+        subject = (corpus, model, read_latents(config.latents))
+        row = _describe(*subject, config)
+        wanted = [(row, lambda: _measure(*subject, row))]
         return list(measure_missing(wanted, config.output, run_key))
 
 
@@ -111,13 +89,17 @@ def run_key(row: Record) -> tuple[Any, ...]:
     return (row["benchmark"], *parts, str(sorted(row["setting"].items())))
 
 
-def _describe(subject: _Subject, config: OfflineCostConfig) -> dict[str, Any]:
+def _describe(
+    corpus: "Corpus",
+    model: "FrozenModel",
+    latents: "Latents",
+    config: OfflineCostConfig,
+) -> dict[str, Any]:
     """Return the row without what is measured."""
     from metro.data.collect.spec import library_versions
     from metro.models.macro.macro_data import require_latents_of
     from metro.models.macro.training_cost import SAMPLED
 
-    corpus, model, latents = subject.corpus, subject.model, subject.latents
     require_latents_of(latents, corpus, model)
     return {
         "study": NAME,
@@ -145,9 +127,6 @@ def training_cost(source: str, model: "FrozenModel") -> dict[str, Any]:
     """Return what a macro model's training took: steps, minutes on clock and CPU.
 
     Read from the report beside its file. Decision: D28.
-
-    Raises:
-        ModelError: If the macro model is of another encoder, or nothing is recorded.
     """
     from metro.assets import asset_path, macro_asset_names
     from metro.models.macro.macro_weights import load_macro
@@ -169,29 +148,23 @@ def training_cost(source: str, model: "FrozenModel") -> dict[str, Any]:
     return {**named, **kept, "source": report.name}
 
 
-def _measure(subject: _Subject, row: dict[str, Any]) -> dict[str, Any]:
+def _measure(
+    corpus: "Corpus", model: "FrozenModel", latents: "Latents", row: dict[str, Any]
+) -> dict[str, Any]:
     """Return the row with its seconds, and the machine's load before and after."""
-    import torch
-
     from metro.models.macro.training_cost import measure_offline
+    from metro.models.trainer import torch_threads
 
-    setting, latents = row["setting"], subject.latents
+    setting = row["setting"]
     # The load says how far to trust the minutes: others may have used the machine.
-    before, threads = os.getloadavg()[0], torch.get_num_threads()
-    torch.set_num_threads(setting["threads"])
-    try:
+    before = os.getloadavg()[0]
+    with torch_threads(setting["threads"]):
         _load_kernels(latents)
         spent = measure_offline(
-            subject.corpus,
-            subject.model,
-            latents,
+            *(corpus, model, latents),
             waypoint_budget=setting["waypoint_budget"],
             workers=setting["threads"],
         )
-    finally:
-        # Threads belong to the whole process: whoever runs next must find them
-        # unchanged.
-        torch.set_num_threads(threads)
     return {
         **row,
         "seconds": {name: round(value, 3) for name, value in asdict(spent).items()},
@@ -209,73 +182,44 @@ def _load_kernels(latents: "Latents") -> None:
     find_neighbours(latents.subset(range(min(needed, latents.num_episodes))))
 
 
-@dataclass(frozen=True)
-class _Cost:
-    """One row: seconds of metro's stages, minutes of training."""
-
-    name: tuple[str, str]
-    digests: tuple[str, str]
-    frames: int
-    seconds: dict[str, float]
-    macro: dict[str, Any]
-    machine: tuple[str, str]
-
-    def to_text(self) -> tuple[str, ...]:
-        """Return the line under `_HEADER`."""
-        minutes, cpu = self.macro.get("minutes"), self.macro.get("cpu_minutes")
-        steps, spent = self.macro.get("steps"), self.seconds["cpu"]
-        return (
-            *self.name,
-            f"{self.frames:,}",
-            *(f"{self.seconds[phase] / 60:.2f}" for phase in (*_PHASES, "cpu")),
-            self.macro.get("name", "not trained"),
-            NONE if steps is None else f"{steps:,}",
-            NONE if minutes is None else f"{minutes:.1f}",
-            NONE if cpu is None else f"{cpu:.1f}",
-            NONE if cpu is None else f"{60 * cpu / spent:.1f}",
-            *self.machine,
-        )
-
-
-def _parse(row: Record) -> _Cost:
+def _parse(row: Record) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Return what a row is sorted by, and its line under `_HEADER`."""
     seconds = {name: float(row["seconds"][name]) for name in (*_PHASES[:3], "cpu")}
     # Summed here: a total on file could disagree with its parts.
     seconds["total"] = sum(seconds[name] for name in _PHASES[:3])
     before, after = map(float, row["load"])
-    macro = row["macro"] or {}
-    if macro:
-        macro = macro | {"steps": int(macro["steps"]), "name": str(macro["name"])}
-    return _Cost(
-        (str(row["benchmark"]), str(row["model"]["name"])),
-        (str(row["model"]["digest"]), str(row["corpus"]["digest"])),
-        int(row["frames"]),
-        seconds,
-        macro,
-        (
-            f"{before:.1f}, {after:.1f}",
-            f"{int(row['cores'])}, {int(row['setting']['threads'])}",
-        ),
+    macro = row["macro"] or {"name": "not trained", "steps": None}
+    cpu = macro.get("cpu_minutes")
+    model, benchmark = row["model"], str(row["benchmark"])
+    # Digests break ties, so that lines keep their places in every report.
+    order = (benchmark, str(model["digest"]), str(row["corpus"]["digest"]))
+    return order, (
+        *(benchmark, str(model["name"]), f"{int(row['frames']):,}"),
+        *(f"{seconds[phase] / 60:.2f}" for phase in (*_PHASES, "cpu")),
+        str(macro["name"]),
+        number(macro["steps"], ","),
+        number(macro.get("minutes"), ".1f"),
+        number(cpu, ".1f"),
+        number(cpu and 60 * cpu / seconds["cpu"], ".1f"),
+        f"{before:.1f}, {after:.1f}",
+        f"{int(row['cores'])}, {int(row['setting']['threads'])}",
     )
 
 
 def render(rows: Sequence[Record]) -> Section:
     """Return our costs and the paper's. Paper: Sec. 6.2."""
-    costs = parse_rows(rows, NAME, _parse)
-    # Digests break ties, so that lines keep their places in every report.
-    costs.sort(key=lambda cost: (cost.name[0], cost.digests))
-    require_once([", ".join(cost.name) for cost in costs], NAME)
-    lines = tuple(cost.to_text() for cost in costs)
+    lines = tuple(line for _, line in sorted(parse_rows(rows, NAME, _parse)))
+    require_once([", ".join(line[:2]) for line in lines], NAME)
     table = Table(_HEADER, lines, f"Minutes; {commits_of(rows)}.")
     return Section((Text(_READING), table, _paper_table()))
 
 
 def _paper_table() -> Table:
+    phases = ("encode", "index", "total")
     lines = [
         (
             one["benchmark"],
-            f"{one['encode']:.1f}",
-            f"{one['index']:.1f}",
-            f"{one['total']:.1f}",
+            *(f"{one[phase]:.1f}" for phase in phases),
             f"{one['steps']:,}",
             f"{one['hours']:.2f}",
             f"{one['gpu_hours']:.1f}",
@@ -283,7 +227,6 @@ def _paper_table() -> Table:
         )
         for one in paper_table("offline_cost")
     ]
-    phases = ("encode", "index", "total")
     header = ("paper", *phases, "steps", "hours", "GPU-hours", "ratio")
     caption = "Minutes of metro's on 1 GPU; ratio: GPU time of training over metro's."
     return Table(header, tuple(lines), caption)

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from metro.analysis.comparison import METRO, by_task, paper_of
 from metro.analysis.config_results import ConfigResult, best_config
-from metro.analysis.formatting import NOT_RUN, paper_percent
+from metro.analysis.formatting import NOT_RUN, NOTHING, number, paper_percent
 from metro.analysis.grouping import group_rows
 from metro.analysis.paper import PaperResult, load_paper_results
 from metro.evaluation.records import Record
@@ -15,7 +15,6 @@ from metro.report.document import Block, Table, Text
 from metro.report.study import Section, Study
 from metro.report.tables import arrival_of, paper_text
 from metro.studies.common import (
-    NONE,
     PAIR_HEADER,
     PairedResults,
     commits_of,
@@ -38,13 +37,7 @@ _ARRIVAL = (
 
 @dataclass(frozen=True)
 class _Comparison:
-    """One method beside metro, with the paper's results.
-
-    Attributes:
-        method: The other method.
-        paper: All results of the paper.
-        with_arrivals: Whether arrival ratios are shown too.
-    """
+    """One method beside metro, with the paper's results; perhaps with arrivals."""
 
     method: str
     paper: Sequence[PaperResult]
@@ -76,7 +69,7 @@ class _Comparison:
             *self._arrivals(*(_ratio(arrival_of(line)) for line in pair.both)),
             paper_text(task, METRO, budget, self.paper),
             paper_text(task, self.method, budget, self.paper),
-            *self._arrivals(" and ".join(map(_ratio, theirs)) or NONE),
+            *self._arrivals(" and ".join(map(_ratio, theirs)) or NOTHING),
         )
 
     def missing_lines(self, pairs: Sequence[PairedResults]) -> list[tuple[str, ...]]:
@@ -105,8 +98,8 @@ class _Comparison:
         return (
             *(other.benchmark, other.family, *map(str, setting)),
             *(str(other.step_budget), NOT_RUN, NOT_RUN),
-            *[NONE] * len(PAIR_HEADER),
-            *self._arrivals(NONE, NONE),
+            *[NOTHING] * len(PAIR_HEADER),
+            *self._arrivals(NOTHING, NOTHING),
             *map(paper_percent, both),
             *self._arrivals(ratios),
         )
@@ -120,10 +113,9 @@ def find_pairs(
 ) -> list[PairedResults]:
     """Return metro beside every result of a method, on the same task and h.
 
-    Within the longest T that both had, and within the paper's if that is shorter.
-
-    The ablation without re-entry has metro's own H and graph; a method without a graph
-    is compared with metro's best H.
+    Within the longest T that both had, and within the paper's if that is shorter. The
+    ablation without re-entry has metro's own H and graph; a method without a graph is
+    compared with metro's best H.
     """
     found = []
     for some in by_task(results).values():
@@ -188,7 +180,7 @@ def _place(result: PaperResult) -> tuple[str, str, int, int]:
 
 
 def _ratio(ratio: float | None) -> str:
-    return NONE if ratio is None else f"{ratio:.2f}"
+    return number(ratio, ".2f")
 
 
 RE_ENTRY = Study(

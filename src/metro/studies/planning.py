@@ -28,19 +28,7 @@ from metro.types import ProgressBar
 class PlanningConfig:
     """What a study plans with metro, and where its rows go.
 
-    Attributes:
-        source: Environment, corpus, model and graph.
-        output: File of rows (.jsonl) to append to.
-        goal_distance: d, frames from start to goal.
-        plan_blocks: h of metro.
-        waypoint_budget: H of metro, frames; None: the graph's own.
-        step_budget: T, environment steps; None: 2 d.
-        planner_seeds: Random seeds of the micro planner.
-        queries: Query file; None: the benchmark's own.
-        first: Plan only this many queries; None: all.
-        known: Files of rows of ``metro evaluate`` that need not be planned again.
-        batch: Number of queries planned together.
-        workers: Number of worker processes.
+    The options of ``metro study corpus-size`` say what each value means.
     """
 
     source: EvalConfig
@@ -56,12 +44,6 @@ class PlanningConfig:
     known: Sequence[Path] = ()
     batch: int = 25
     workers: int = 1
-
-    def find_queries(self) -> QuerySet:
-        """Return the queries to plan."""
-        return find_queries(
-            self.source.benchmark, self.goal_distance, self.queries, self.first
-        )
 
     def metro_settings(self) -> list[Setting]:
         """Return metro's settings, one per planner seed."""
@@ -90,7 +72,9 @@ def plan_in_each(
     Rows that the file already has, or that ``metro evaluate`` wrote, are not planned
     again.
     """
-    queries, known = config.find_queries(), load_records(config.known)
+    asked = (config.goal_distance, config.queries, config.first)
+    queries = find_queries(config.source.benchmark, *asked)
+    known = load_records(config.known)
     adopted: list[Record] = []
     # Every context is opened once before planning starts: a wrong one costs no time.
     for source in contexts:
@@ -130,12 +114,10 @@ def known_rows(
     found = {run_key(row): row for row in known}
     if not found:
         return []
-    metadata = [
-        (setting, row_metadata(context, queries, setting)) for setting in settings
-    ]
     keys = [
         run_key(described | to_json(setting, query))
-        for setting, described in metadata
+        for setting in settings
+        for described in [row_metadata(context, queries, setting)]
         for query in queries
     ]
     return [found[key] | dict(context.extra_metadata) for key in keys if key in found]

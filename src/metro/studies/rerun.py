@@ -23,17 +23,7 @@ _MACRO_STEPS = 2
 
 @dataclass(frozen=True)
 class RerunConfig:
-    """What to run.
-
-    Attributes:
-        source: Environment, corpus and model; the graph is made by `run`.
-        folder: Folder for latents, graph, queries and rows.
-        goal_distances: d, frames from start to goal.
-        planner_seeds: Random seeds of the micro planner.
-        first: Plan only this many queries; None: all fifty.
-        batch: Number of queries planned together.
-        workers: Number of worker processes.
-    """
+    """What to run: the options of ``metro rerun``; the graph is made by `run`."""
 
     source: EvalConfig
     folder: Path
@@ -53,24 +43,19 @@ def run(config: RerunConfig, bar: ProgressBar) -> list[PaperResult]:
     """Encode, build the graph, and plan all results of the paper; return the paper's.
 
     What is in the folder already is not made again.
-
-    Args:
-        config: What to run.
-        bar: Shows a progress bar with a title.
-
-    Raises:
-        BenchmarkError: If the folder is a file, or the paper has no result for this
-            model.
     """
     if config.folder.is_file():
         raise BenchmarkError(f"{config.folder} is a file. Give a folder for the rerun.")
     source, distances = config.source, config.goal_distances
     benchmark = load_benchmark(source.benchmark)
     model = load_frozen(source.model, trust_pickle=source.trust_pickle)
-    results = _results_of(benchmark.name, model.family, distances)
-    settings = {
-        distance: _settings(results, distance, config) for distance in distances
-    }
+    results = [
+        result
+        for result in load_paper_results()
+        if (result.benchmark, result.family) == (benchmark.name, model.family)
+        and result.goal_distance in distances
+    ]
+    settings = {one: _settings(results, one, config) for one in distances}
     if not any(settings.values()):
         raise BenchmarkError(
             f"The paper has no result of {model.family} on {benchmark.name} at d = "
@@ -109,18 +94,6 @@ def run(config: RerunConfig, bar: ProgressBar) -> list[PaperResult]:
     return results
 
 
-def _results_of(
-    benchmark: str, family: str, distances: Sequence[int]
-) -> list[PaperResult]:
-    """Return the paper's results of one kind of model on one benchmark."""
-    return [
-        result
-        for result in load_paper_results()
-        if (result.benchmark, result.family) == (benchmark, family)
-        and result.goal_distance in distances
-    ]
-
-
 def _settings(
     cells: Iterable[PaperResult], distance: int, config: RerunConfig
 ) -> list[Setting]:
@@ -142,15 +115,9 @@ def _settings(
             key = (cell.method, blocks, cell.waypoint_budget)
             longest[key] = max(longest.get(key, 0), cell.step_budget)
     return [
-        Setting(
-            method,
-            blocks,
-            budget,
-            steps,
-            seed,
-            _MACRO_STEPS if find_method(method).needs_macro else None,
-        )
+        Setting(method, blocks, budget, steps, seed, macro_steps)
         for (method, blocks, budget), steps in longest.items()
+        for macro_steps in [_MACRO_STEPS if find_method(method).needs_macro else None]
         for seed in config.planner_seeds
     ]
 

@@ -4,10 +4,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
+from metro.analysis.formatting import NOTHING, number
 from metro.core.gap_saturation import Saturation, measure_saturation
 from metro.core.latents import Latents
 from metro.errors import BenchmarkError, LatentsError, short
@@ -16,7 +17,6 @@ from metro.report.document import Picture, Table, Text
 from metro.report.study import Section, Study
 from metro.storage.readers import read_latents
 from metro.studies.common import (
-    NONE,
     commits_of,
     measure_missing,
     paper_table,
@@ -45,14 +45,7 @@ _READING = (
 
 @dataclass(frozen=True)
 class SaturationConfig:
-    """What is measured.
-
-    Attributes:
-        latents: Files made by ``metro encode``, one row each.
-        output: File of rows (.jsonl) to append to.
-        num_samples: Pairs of frames at every distance.
-        seed: Random seed for the choice of pairs.
-    """
+    """What is measured: the options of ``metro saturation``."""
 
     latents: Sequence[Path]
     output: Path
@@ -92,11 +85,7 @@ def run_key(row: Record) -> tuple[str, str]:
 def describe(
     latents: Latents, *, num_samples: int = NUM_SAMPLES, seed: int = 0
 ) -> dict[str, Any]:
-    """Return a row without its curve: which latents, measured how.
-
-    Raises:
-        LatentsError: If the latents do not say what they are of.
-    """
+    """Return a row without its curve: which latents, measured how."""
     made = latents.provenance
     parts = [made.get(part) for part in ("model", "corpus")]
     digests = [part.get("digest") for part in parts if isinstance(part, Mapping)]
@@ -114,11 +103,8 @@ def describe(
         "frames": latents.num_frames,
         "episodes": latents.num_episodes,
         "setting": {"longest": LONGEST, "num_samples": num_samples, "seed": seed},
-        "versions": {
-            "metro-wm": __version__,
-            "numpy": np.__version__,
-            "commit": commit(),
-        },
+        "versions": {"metro-wm": __version__, "numpy": np.__version__}
+        | {"commit": commit()},
     }
 
 
@@ -142,9 +128,8 @@ def measure(latents: Latents, row: Mapping[str, Any]) -> dict[str, Any]:
     return {**row, "curve": [asdict(point) for point in measured]}
 
 
-@dataclass(frozen=True)
-class Curve:
-    """What one row says."""
+class Curve(NamedTuple):
+    """What one row says; curves are sorted by these values."""
 
     benchmark: str
     model: str
@@ -153,34 +138,18 @@ class Curve:
     seed: int
     points: tuple[Saturation, ...]
 
-    @property
-    def name(self) -> str:
-        """What the curve is of."""
-        return f"{self.benchmark}, {self.model}"
-
-    def median(self, distance: int) -> float | None:
-        """Return the median at a distance; None: the episodes are shorter."""
-        found = (point.median for point in self.points if point.distance == distance)
-        return next(found, None)
-
-    @property
-    def saturates_at(self) -> int | None:
-        """The first distance whose median is `SATURATED` or more; None: not by 75."""
-        flat = (point.distance for point in self.points if point.median >= SATURATED)
-        return next(flat, None)
-
 
 def render(rows: Sequence[Record]) -> Section:
     """Return the table of medians and the plot of all curves."""
-    curves = parse_rows(rows, NAME, _parse)
-    require_once([f"{curve.name} ({short(curve.latents)})" for curve in curves], NAME)
-    curves.sort(key=lambda curve: (curve.benchmark, curve.model, curve.latents))
+    curves = sorted(parse_rows(rows, NAME, _parse), key=lambda curve: curve[:3])
+    names = [f"{one.benchmark}, {one.model} ({short(one.latents)})" for one in curves]
+    require_once(names, NAME)
     paper = {
         (cell["benchmark"], cell["d"]): cell["median"] for cell in paper_table(NAME)
     }
     lines = [_line(curve) for curve in curves]
     lines += [
-        (name, "paper", *(_number(paper.get((name, d))) for d in _SHOWN), NONE)
+        (name, "paper", *(number(paper.get((name, d)), ".2f") for d in _SHOWN), NOTHING)
         for name in sorted({benchmark for benchmark, _ in paper})
     ]
     samples = sorted({curve.num_samples for curve in curves})
@@ -232,25 +201,17 @@ def _parse(row: Record) -> Curve:
     points = tuple(Saturation(**point) for point in row["curve"])
     if not points:
         raise ValueError("the curve is empty")
-    return Curve(
-        benchmark=str(row["benchmark"]),
-        model=str(row["model"]["name"]),
-        latents=str(row["latents"]),
-        num_samples=int(row["setting"]["num_samples"]),
-        seed=int(row["setting"]["seed"]),
-        points=points,
-    )
+    names = (str(row["benchmark"]), str(row["model"]["name"]), str(row["latents"]))
+    setting = row["setting"]
+    return Curve(*names, int(setting["num_samples"]), int(setting["seed"]), points)
 
 
 def _line(curve: Curve) -> tuple[str, ...]:
-    medians = (_number(curve.median(distance)) for distance in _SHOWN)
-    flat = curve.saturates_at
-    last = f"over {curve.points[-1].distance}" if flat is None else str(flat)
-    return (curve.benchmark, curve.model, *medians, last)
-
-
-def _number(value: float | None) -> str:
-    return NONE if value is None else f"{value:.2f}"
+    medians = {point.distance: point.median for point in curve.points}
+    # The curve may never be flat; episodes may be too short for the last columns.
+    flat = (str(d) for d, median in medians.items() if median >= SATURATED)
+    last = next(flat, f"over {curve.points[-1].distance}")
+    return (*curve[:2], *(number(medians.get(d), ".2f") for d in _SHOWN), last)
 
 
 SATURATION = Study(

@@ -187,6 +187,38 @@ def test_episodes_of_other_settings_are_not_mixed_in(corpus, tworoom, tmp_path):
     assert path.read_bytes() == corpus.read_bytes()
 
 
+def test_damaged_episodes_are_recorded_again(corpus, tworoom, tmp_path):
+    """Cut short, altered or empty: one warning, and the same bytes."""
+    path = tmp_path / "tworoom.h5"
+
+    def stop(done, _):
+        if done == 4:
+            raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        record(tworoom, path, **SMALL, progress=stop)
+    files = sorted(tmp_path.glob(".tworoom.h5.partial/episode-*.npz"))
+    files[0].write_bytes(b"")
+    files[1].write_bytes(files[1].read_bytes()[:-3])
+    files[2].write_bytes(files[2].read_bytes().replace(b"proprio", b"porprio"))
+    with pytest.warns(RuntimeWarning, match="^3 of the parts in .* damaged") as said:
+        record(tworoom, path, **SMALL)
+    assert len(said) == 1
+    assert path.read_bytes() == corpus.read_bytes()
+
+
+def test_one_process_records_to_a_file(tworoom, tmp_path):
+    """A second one learns so at once."""
+    path = tmp_path / "tworoom.h5"
+
+    def record_too(*_):
+        with pytest.raises(StorageError, match="is being written by process"):
+            record(tworoom, path, **SMALL)
+
+    record(tworoom, path, **SMALL | {"episodes": 1}, progress=record_too)
+    assert os.listdir(tmp_path) == ["tworoom.h5"]
+
+
 def test_a_full_disk_is_told_and_what_was_recorded_is_kept(corpus, tworoom, tmp_path):
     """The system refuses large files, and so does HDF5, without a word more."""
     path = tmp_path / "tworoom.h5"
@@ -195,7 +227,7 @@ def test_a_full_disk_is_told_and_what_was_recorded_is_kept(corpus, tworoom, tmp_
     running = start(path, before=limit)
     _, complaint = running.communicate(timeout=120)
     assert complaint == (
-        f"StorageError: {path} cannot be written: [Errno 27] File too large. What was "
+        f"StorageError: {path} cannot be written: File too large. What was "
         "recorded is kept; the same command resumes from there.\n"
     )
     assert not path.exists()

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from metro.core.gaps import gaps_between
 from metro.kernels.neighbours.brute import select
+from metro.kernels.neighbours.gaps import gaps_between
 
 WIDTH = 8
 

@@ -1,10 +1,10 @@
-"""Eight lanes of the vector code add up in the order of `core.gaps`."""
+"""Eight lanes of the vector code add up in the order of `kernels.neighbours.gaps`."""
 
 import numpy as np
 import pytest
 from numba import njit
 
-from metro.core.gaps import squared_gaps
+from metro.kernels.neighbours.gaps import squared_gaps
 from metro.kernels.neighbours.lanes import exact_squared_gap
 
 

@@ -3,7 +3,7 @@
 import numpy as np
 import pytest
 
-from metro.core.gaps import gaps_between
+from metro.kernels.neighbours.gaps import gaps_between
 from metro.kernels.neighbours.pairs import gaps_apart
 
 

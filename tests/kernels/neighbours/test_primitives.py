@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from metro.core.gaps import gaps_between
 from metro.kernels.neighbours import primitives
+from metro.kernels.neighbours.gaps import gaps_between
 from metro.kernels.neighbours.primitives import NUM_AXES, margins
 
 WIDTH = 16
@@ -37,7 +37,7 @@ def test_float32_gaps_are_within_their_margin(rng):
 
 
 def test_exact_gaps_are_those_of_the_core(rng):
-    """An exact gap has the bits of `core.gaps`; equal and zero rows have none."""
+    """An exact gap has the bits of `gaps`; equal and zero rows have none."""
     a = normal(rng, 6, WIDTH)
     a[4] = a[5] = 0
     b = a[[0, 2, 1, 0, 5, 4]]

@@ -11,8 +11,7 @@ from numpy.typing import NDArray
 
 from metro.data.collect.spec import RecordingSpec
 from metro.data.collect.variants import find_variant
-from metro.storage.atomic import write_atomically
-from metro.storage.parts import save_arrays
+from metro.storage.parts import read_arrays, write_arrays
 from metro.types import Env
 
 GZIP_LEVEL = 4
@@ -58,17 +57,17 @@ def record_episode(spec: RecordingSpec, env: Env, number: int) -> Episode:
 
 
 def save_episode(episode: Episode, file: Path) -> None:
-    """Write an episode to ``file`` (``.npz``), whole or not at all."""
+    """Write an episode to ``file`` (``.npz``) with a digest, whole or not at all."""
     sizes = np.array([len(picture) for picture in episode.pictures])
     pictures = np.frombuffer(b"".join(episode.pictures), np.uint8)
-    arrays = {**episode.columns, _PICTURES: pictures, _SIZES: sizes}
-    write_atomically(file, lambda place: save_arrays(place, arrays))
+    write_arrays(file, {**episode.columns, _PICTURES: pictures, _SIZES: sizes})
 
 
-def load_episode(file: Path) -> Episode:
-    """Return the episode that `save_episode` wrote."""
-    with np.load(file, allow_pickle=False) as archive:
-        arrays = {name: archive[name] for name in archive.files}
+def load_episode(file: Path) -> Episode | None:
+    """Return what `save_episode` wrote; None, and it is deleted, if it is damaged."""
+    arrays = read_arrays(file)
+    if arrays is None:
+        return None
     ends = np.cumsum(arrays.pop(_SIZES))
     stream = arrays.pop(_PICTURES).tobytes()
     starts = [0, *ends[:-1].tolist()]

@@ -21,9 +21,10 @@ from metro.data.collect.workers import (
 from metro.data.formats.hdf5_layout import SETTINGS
 from metro.envs.cpu_determinism import is_common
 from metro.envs.rendering import Renderer, find_renderer
-from metro.errors import BenchmarkError, StorageError
+from metro.errors import BenchmarkError, StorageError, one_line
 from metro.storage.atomic import sync, write_atomically
-from metro.storage.parts import discard_unless, mark
+from metro.storage.lock import only_writer
+from metro.storage.parts import discard_unless, mark, warn_of_damage
 from metro.types import Progress
 
 
@@ -76,14 +77,15 @@ def record(  # noqa: PLR0913  (one argument per setting, as the verb has them)
     # Found once and handed to all workers: frames of two renderers differ.
     renderer = find_renderer(benchmark)
     try:
-        folder = _open_folder(path, spec.describe(str(renderer)))
-        _record_missing(spec, folder, workers, progress, renderer)
-        _assemble(spec, folder, path, str(renderer))
-        shutil.rmtree(folder, ignore_errors=True)
+        with only_writer(path):
+            folder = _open_folder(path, spec.describe(str(renderer)))
+            _record_missing(spec, folder, workers, progress, renderer)
+            _assemble(spec, folder, path, str(renderer))
+            shutil.rmtree(folder, ignore_errors=True)
     except OSError as error:
         raise StorageError(
-            f"{path} cannot be written: {error}. What was recorded is kept; the same "
-            f"command resumes from there."
+            f"{path} cannot be written: {one_line(error)}. What was recorded is kept; "
+            f"the same command resumes from there."
         ) from error
 
 
@@ -128,7 +130,11 @@ def _record_missing(
     renderer: Renderer,
 ) -> None:
     numbers = range(spec.episodes)
-    missing = [n for n in numbers if not episode_file(folder, n).exists()]
+    files = {number: episode_file(folder, number) for number in numbers}
+    kept = [number for number in numbers if files[number].exists()]
+    whole = {number for number in kept if load_episode(files[number]) is not None}
+    warn_of_damage(folder, len(kept) - len(whole))
+    missing = [number for number in numbers if number not in whole]
     finished = spec.episodes - len(missing)
 
     def done() -> None:
@@ -166,4 +172,7 @@ def _assemble(spec: RecordingSpec, folder: Path, path: Path, renderer: str) -> N
 
 def _episodes(spec: RecordingSpec, folder: Path) -> Iterator[Episode]:
     for number in range(spec.episodes):
-        yield load_episode(episode_file(folder, number))
+        episode = load_episode(episode_file(folder, number))
+        if episode is None:
+            raise OSError(f"the disk has damaged episode {number}")
+        yield episode

@@ -11,12 +11,14 @@ from numpy.typing import NDArray
 
 from metro.data.formats.hdf5_layout import AGAIN, LENGTHS, OFFSETS, PIXELS, SETTINGS
 from metro.errors import CorpusError, MissingExtra
+from metro.files import reading, require_regular_file
 
 
 class Hdf5Source:
     """One file with a dataset per column, ``ep_len`` and ``ep_offset`` among them."""
 
     def __init__(self, place: Path) -> None:
+        require_regular_file(place, CorpusError)
         try:
             import h5py
         except ImportError as error:
@@ -26,45 +28,70 @@ class Hdf5Source:
         # Its filters are needed by released files only; `_require_filters` says so.
         with suppress(ImportError):
             import hdf5plugin  # noqa: F401
-        try:
-            self._file = h5py.File(place, "r")
-        except OSError as error:
-            raise CorpusError(f"{place} cannot be read: {error}. {AGAIN}") from error
-        columns = {
-            name: item
-            for name, item in self._file.items()
-            if isinstance(item, h5py.Dataset)
-        }
-        _require_filters(place, columns)
-        if LENGTHS not in columns or OFFSETS not in columns:
-            self._file.close()
-            raise CorpusError(
-                f"{place} is no corpus: it has no {LENGTHS} and {OFFSETS}, only "
-                f"{', '.join(columns) or 'nothing'}."
-            )
-        self.lengths, self.offsets = columns.pop(LENGTHS)[:], columns.pop(OFFSETS)[:]
-        self.shapes = {name: item.shape for name, item in columns.items()}
-        self.settings = json.loads(self._file.attrs.get(SETTINGS, "{}"))
         self._place = place
+        with reading(place, CorpusError, AGAIN):
+            self._file = h5py.File(place, "r")
+            columns = _own_columns(place, self._file)
+            _require_filters(place, columns)
+            if LENGTHS not in columns or OFFSETS not in columns:
+                raise CorpusError(
+                    f"{place} is no corpus: it has no {LENGTHS} and {OFFSETS}, only "
+                    f"{', '.join(columns) or 'nothing'}."
+                )
+            self.lengths = columns.pop(LENGTHS)[:]
+            self.offsets = columns.pop(OFFSETS)[:]
+            self.shapes = {name: item.shape for name, item in columns.items()}
+            self.settings = _read_settings(place, self._file)
 
     def read(self, name: str) -> NDArray[Any]:
         """Return all rows of a column."""
-        return np.asarray(self._file[name][:])
+        with reading(self._place, CorpusError, AGAIN):
+            return np.asarray(self._file[name][:])
 
-    def read_frames(self, episode: int, count: int | None = None) -> NDArray[np.uint8]:
+    def read_frames(self, episode: int, count: int | None = None) -> NDArray[Any]:
         """Return the first ``count`` frames of an episode, all if None."""
         first = int(self.offsets[episode])
         last = first + int(self.lengths[episode] if count is None else count)
-        try:
-            return np.asarray(self._file[PIXELS][first:last], np.uint8)
-        except OSError as error:
-            raise CorpusError(
-                f"{self._place} cannot be read: {error}. {AGAIN}"
-            ) from error
+        with reading(self._place, CorpusError, AGAIN):
+            return np.asarray(self._file[PIXELS][first:last])
 
     def close(self) -> None:
         """Close the file."""
         self._file.close()
+
+
+def _own_columns(place: Path, file: Any) -> dict[str, Any]:
+    """Return the datasets of numbers; refuse those that lie in another file."""
+    import h5py
+
+    columns = {}
+    for name in file:
+        if isinstance(file.get(name, getlink=True), h5py.ExternalLink):
+            raise CorpusError(_elsewhere(place, name))
+        item = file[name]
+        # Texts and references are no arrays: no environment is restored from them.
+        if isinstance(item, h5py.Dataset) and not item.dtype.hasobject:
+            if item.external or item.is_virtual:
+                raise CorpusError(_elsewhere(place, name))
+            columns[name] = item
+    return columns
+
+
+def _elsewhere(place: Path, name: str) -> str:
+    # A recording from elsewhere must not make us read, and pass on, our own files.
+    return (
+        f"{place}: {name} lies in another file, which metro does not follow. Copy it "
+        f"into one file: h5repack."
+    )
+
+
+def _read_settings(place: Path, file: Any) -> dict[str, Any]:
+    """Return how metro recorded the file; empty for recordings of others."""
+    settings = json.loads(file.attrs.get(SETTINGS, "{}"))
+    named = [settings.get(key) for key in ("benchmark", "rendering")]
+    if not all(name is None or isinstance(name, str) for name in named):
+        raise CorpusError(f"{place} names no benchmark and rendering: {named}. {AGAIN}")
+    return dict(settings)
 
 
 def _require_filters(place: Path, columns: Mapping[str, Any]) -> None:

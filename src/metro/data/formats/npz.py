@@ -3,13 +3,13 @@
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
-from zipfile import BadZipFile
 
 import numpy as np
 from numpy.typing import NDArray
 
 from metro.data.formats.hdf5_layout import AGAIN, LENGTHS, OFFSETS
 from metro.errors import CorpusError
+from metro.files import reading, require_regular_file
 
 
 class ArraySource:
@@ -21,13 +21,11 @@ class ArraySource:
     settings: Mapping[str, Any] = {}
 
     def __init__(self, place: Path, episode_lengths: int | None) -> None:
-        try:
+        with reading(place, CorpusError, AGAIN):
             arrays = _load_arrays(place)
-        except (OSError, ValueError, EOFError, BadZipFile) as error:
-            raise CorpusError(f"{place} cannot be read: {error}. {AGAIN}") from error
-        rows = len(next(iter(arrays.values()))) if arrays else 0
-        self.lengths = self._find_lengths(place, arrays, rows, episode_lengths)
-        self.offsets = np.cumsum(self.lengths) - self.lengths
+            rows = len(next(iter(arrays.values()))) if arrays else 0
+            self.lengths = self._find_lengths(place, arrays, rows, episode_lengths)
+            self.offsets = np.cumsum(self.lengths) - self.lengths
         arrays.pop(OFFSETS, None)
         self._arrays = arrays
         self.shapes = {name: array.shape for name, array in arrays.items()}
@@ -35,9 +33,9 @@ class ArraySource:
     @staticmethod
     def _find_lengths(
         place: Path, arrays: dict[str, NDArray[Any]], rows: int, given: int | None
-    ) -> NDArray[np.int64]:
+    ) -> NDArray[Any]:
         if LENGTHS in arrays:
-            return np.asarray(arrays.pop(LENGTHS), np.int64)
+            return np.asarray(arrays.pop(LENGTHS))
         if given is None:
             raise CorpusError(
                 f"{place} does not say where episodes end. Add {LENGTHS} to it, or "
@@ -53,12 +51,12 @@ class ArraySource:
         """Return all rows of a column."""
         return np.asarray(self._arrays[name])
 
-    def read_frames(self, episode: int, count: int | None = None) -> NDArray[np.uint8]:
+    def read_frames(self, episode: int, count: int | None = None) -> NDArray[Any]:
         """Return the first ``count`` frames of an episode, all if None."""
         first = int(self.offsets[episode])
         last = first + int(self.lengths[episode] if count is None else count)
         # A copy: a view of a memory map would read the disk again at every use.
-        return np.array(self._arrays["pixels"][first:last], np.uint8)
+        return np.array(self._arrays["pixels"][first:last])
 
     def close(self) -> None:
         """Let go of the arrays."""
@@ -67,12 +65,16 @@ class ArraySource:
 
 def _load_arrays(place: Path) -> dict[str, NDArray[Any]]:
     if place.suffix == ".npy":
+        require_regular_file(place, CorpusError)
         return {"pixels": np.load(place, mmap_mode="r", allow_pickle=False)}
     if place.is_dir():
         files = sorted(place.glob("*.npy"))
+        for file in files:
+            require_regular_file(file, CorpusError)
         return {
             file.stem: np.load(file, mmap_mode="r", allow_pickle=False)
             for file in files
         }
-    with np.load(place, allow_pickle=False) as archive:
+    require_regular_file(place, CorpusError)
+    with place.open("rb") as stream, np.load(stream, allow_pickle=False) as archive:
         return {name: archive[name] for name in archive.files}

@@ -11,8 +11,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from metro.data.formats.hdf5_layout import LENGTHS, OFFSETS
+from metro.data.formats.hdf5_layout import AGAIN, LENGTHS, OFFSETS
 from metro.errors import CorpusError
+from metro.files import reading, require_regular_file
 
 
 def is_video_folder(place: Path) -> bool:
@@ -29,9 +30,8 @@ class VideoSource:
     def __init__(self, place: Path) -> None:
         self._place = place
         arrays = {file.stem: _load(file) for file in sorted(place.glob("*.npz"))}
-        self.lengths = np.asarray(arrays.pop(LENGTHS), np.int64)
-        starts = np.cumsum(self.lengths) - self.lengths
-        self.offsets = np.asarray(arrays.pop(OFFSETS, starts), np.int64)
+        self.lengths = arrays.pop(LENGTHS)
+        self.offsets = arrays.pop(OFFSETS, np.cumsum(self.lengths) - self.lengths)
         self._arrays = arrays
         self.shapes = {name: array.shape for name, array in arrays.items()}
         # The size is nowhere but in the videos themselves.
@@ -67,10 +67,10 @@ class VideoSource:
 
 
 def _load(file: Path) -> NDArray[Any]:
-    try:
-        with np.load(file, allow_pickle=False) as archive:
-            return np.asarray(archive["arr_0"])
-    except (OSError, ValueError, KeyError) as error:
-        raise CorpusError(
-            f"{file} cannot be read: {error}. Record it or fetch it again."
-        ) from error
+    require_regular_file(file, CorpusError)
+    with (
+        reading(file, CorpusError, AGAIN),
+        file.open("rb") as stream,
+        np.load(stream, allow_pickle=False) as archive,
+    ):
+        return np.asarray(archive["arr_0"])

@@ -1,15 +1,15 @@
 """Where nothing can be pruned: matrix products, and a scan that keeps the k nearest."""
 
 import numpy as np
-from numba import njit
 
+from metro.kernels.compiled import compiled
 from metro.kernels.neighbours.primitives import NO_NAN, exact_gap, f32, keep
 
 _STRIP = 64
 u64 = np.uint64
 
 
-@njit(nogil=True, cache=True)
+@compiled(cached=True)
 def select(
     products, squares, first, queries, rows, error, episode, excluded, frame, gap
 ):
@@ -47,13 +47,13 @@ def select(
                         limit = _limit(gap[q, last], error[q, 0], error[q, 1])
 
 
-@njit(nogil=True)
+@compiled()
 def _limit(worst, squared, error):
     """Return what a row's squared norm minus twice its product must not exceed."""
     return f32(worst * worst - squared + error)
 
 
-@njit(nogil=True, fastmath=NO_NAN)
+@compiled(fastmath=NO_NAN)
 def _least(products, squares, q, first, start, stop):
     """Return the least of a strip; unsigned places are known not to wrap around."""
     least = f32(np.inf)

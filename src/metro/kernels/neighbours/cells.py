@@ -9,9 +9,9 @@ from itertools import pairwise
 from typing import Any, NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from metro.kernels.compiled import compiled
 from metro.kernels.neighbours.primitives import NUM_AXES, f32, f64
 
 FRAMES_PER_CELL = 128
@@ -169,7 +169,7 @@ def _sorted_groups(
     return order, np.concatenate([[0], np.cumsum(sizes)])
 
 
-@njit(nogil=True, cache=True)
+@compiled(cached=True)
 def _describe(rows, cells, start, first, last):
     """Fill the centres, axes, coordinates and boxes of cells first ... last − 1."""
     width = rows.shape[1]
@@ -193,7 +193,7 @@ def _describe(rows, cells, start, first, last):
         _locate(rows, cells, c, begin, end)
 
 
-@njit(nogil=True)
+@compiled()
 def _orthonormalise(basis):
     """Gram-Schmidt, each axis twice; a direction that is not there becomes zero."""
     width, count = basis.shape
@@ -217,7 +217,7 @@ def _orthonormalise(basis):
             basis[t, k] = basis[t, k] / np.sqrt(norm) if keeps else 0.0
 
 
-@njit(nogil=True, fastmath={"reassoc", "contract"})
+@compiled(fastmath={"reassoc", "contract"})
 def _locate(rows, cells, c, begin, end):
     """Fill the coordinates and the box of one cell, in float64."""
     width = rows.shape[1]

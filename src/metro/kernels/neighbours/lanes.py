@@ -1,4 +1,4 @@
-"""Squared gaps in float64, eight lanes at a time, in the order of `core.gaps`.
+"""Squared gaps in float64, eight lanes at a time, in the order of `gaps`.
 
 Numba does not vectorise eight sums side by side, so the vector code is spelled out.
 """
@@ -31,7 +31,7 @@ def exact_squared_gap(typing_context, a, i, b, j):
                 _load(builder, first, loop.index, doubles),
                 _load(builder, second, loop.index, doubles),
             )
-            # Not fused: a fused multiply-add rounds once less than `core.gaps` does.
+            # Not fused: a fused multiply-add rounds once less than `gaps` does.
             total = builder.fadd(builder.load(sums), builder.fmul(step, step))
             builder.store(total, sums)
         return _pairwise(builder, builder.load(sums))

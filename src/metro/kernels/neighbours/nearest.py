@@ -1,8 +1,8 @@
 """The frames nearest to a goal or an observation, by the cells of the table."""
 
 import numpy as np
-from numba import njit
 
+from metro.kernels.compiled import compiled
 from metro.kernels.neighbours.primitives import (
     NUM_AXES,
     box_gap,
@@ -23,7 +23,7 @@ _FIRST_VISITS = 16
 _UP = f32(1.000002)
 
 
-@njit(nogil=True, cache=True)
+@compiled(cached=True)
 def nearest_in_cells(single, exact, z, cells, episode, margin, excluded, frame, gap):
     """Fill the k nearest frames of every query.
 

@@ -8,8 +8,8 @@ for any order.
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from metro.kernels.compiled import compiled
 from metro.kernels.neighbours.lanes import exact_squared_gap
 
 NUM_AXES = 8
@@ -49,7 +49,7 @@ def margins(width: int) -> Margins:
     return Margins(f32(axes), f32(rest), f64(1 - gamma), f32(2 * skew))
 
 
-@njit(nogil=True, fastmath=ANY_ORDER)
+@compiled(fastmath=ANY_ORDER)
 def squared_gap(a, i, b, j):
     """Return ‖a_i − b_j‖² in float32."""
     total = f32(0)
@@ -59,13 +59,13 @@ def squared_gap(a, i, b, j):
     return total
 
 
-@njit(nogil=True)
+@compiled()
 def exact_gap(a, i, b, j):
-    """Return ‖a_i − b_j‖₂ in float64, summed in the order of `core.gaps`."""
+    """Return ‖a_i − b_j‖₂ in float64, summed in the order of `gaps`."""
     return np.sqrt(exact_squared_gap(a, i, b, j))
 
 
-@njit(nogil=True)
+@compiled()
 def keep(frame, gap, row, candidate, distance):
     """Insert a candidate into a row sorted by (gap, frame); return whether it was."""
     last = frame.shape[1] - 1
@@ -86,7 +86,7 @@ def keep(frame, gap, row, candidate, distance):
     return True
 
 
-@njit(nogil=True, fastmath=ANY_ORDER)
+@compiled(fastmath=ANY_ORDER)
 def project(a, i, centres, c, bases, b, axes):
     """Write the coordinates of a_i − centre_c on basis b; return its squared norm."""
     total = f32(0)
@@ -108,7 +108,7 @@ def project(a, i, centres, c, bases, b, axes):
     return total
 
 
-@njit(nogil=True)
+@compiled()
 def rest_range(squared, axes, error):
     """Return the least and the largest norm that the axes can leave, given an error."""
     left = squared
@@ -117,7 +117,7 @@ def rest_range(squared, axes, error):
     return np.sqrt(max(left - error, f32(0))), np.sqrt(max(left, f32(0)) + error)
 
 
-@njit(nogil=True)
+@compiled()
 def box_gap(axes, low, high, boxes, c):
     """Return the squared gap from coordinates to the box of a cell."""
     total = f32(0)
@@ -128,7 +128,7 @@ def box_gap(axes, low, high, boxes, c):
     return total + out * out
 
 
-@njit(nogil=True, fastmath=NO_NAN)
+@compiled(fastmath=NO_NAN)
 def frame_bounds(coordinates, c, count, axes, low, high, bounds):
     """Write a lower bound on the squared gap to each frame of a cell."""
     for i in range(count):
@@ -144,7 +144,7 @@ def frame_bounds(coordinates, c, count, axes, low, high, bounds):
         bounds[i] += step * step
 
 
-@njit(nogil=True)
+@compiled()
 def pick(bounds, count, limit, picked):
     """List the places whose bound is within the limit; return how many."""
     found = 0
@@ -155,7 +155,7 @@ def pick(bounds, count, limit, picked):
     return found
 
 
-@njit(nogil=True)
+@compiled()
 def lowest(bounds, count):
     """Return up to ``count`` places of the lowest bounds, lowest first."""
     count = min(count, len(bounds))

@@ -10,9 +10,9 @@ float32, then exactly.
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 from numpy.typing import NDArray
 
+from metro.kernels.compiled import compiled
 from metro.kernels.neighbours.cells import Cells
 from metro.kernels.neighbours.primitives import (
     ANY_ORDER,
@@ -84,7 +84,7 @@ def centre_views(cells: Cells, centres: Centres, block: slice) -> NDArray[np.flo
     return ours.reshape(len(here), NUM_AXES + 1, len(centres.moved))
 
 
-@njit(nogil=True, cache=True)
+@compiled(cached=True)
 def fill_from_own_cells(rows, cells, episode, margin, first, last, frame, gap):
     """Start the rows of cells first ... last − 1 with neighbours of their own cell.
 
@@ -131,7 +131,7 @@ def fill_from_own_cells(rows, cells, episode, margin, first, last, frame, gap):
                     allowed *= allowed
 
 
-@njit(nogil=True, cache=True)
+@compiled(cached=True)
 def scan_block(rows, cells, episode, centres, ours, margin, block, frame, gap):
     """Complete the rows of a block of cells; ``frame`` and ``gap`` start at the block.
 
@@ -250,7 +250,7 @@ def scan_block(rows, cells, episode, centres, ours, margin, block, frame, gap):
     return work
 
 
-@njit(nogil=True, fastmath=NO_NAN)
+@compiled(fastmath=NO_NAN)
 def _worst(limits, count):
     """Return the largest limit of a cell's queries, rounded up."""
     most = f32(0)
@@ -259,7 +259,7 @@ def _worst(limits, count):
     return most * _UP
 
 
-@njit(nogil=True, fastmath=NO_NAN)
+@compiled(fastmath=NO_NAN)
 def _our_bounds(ours, boxes, squares, norms, own, radius, margin, mine, b, rest, near):
     """Write a lower bound on the gap of our queries to the frames of every cell."""
     for c in range(len(near)):
@@ -284,7 +284,7 @@ def _our_bounds(ours, boxes, squares, norms, own, radius, margin, mine, b, rest,
         near[c] = bound - slack - radius[c]
 
 
-@njit(nogil=True, fastmath=NO_NAN)
+@compiled(fastmath=NO_NAN)
 def _choose(bounds, limits, count, slack, excess, chosen):
     """List the queries whose bound does not rule the cell out; return how many."""
     for i in range(count):
@@ -293,7 +293,7 @@ def _choose(bounds, limits, count, slack, excess, chosen):
     return pick(excess, count, f32(0), chosen)
 
 
-@njit(nogil=True)
+@compiled()
 def _keep_close(bounds, limits, coordinates, mine, slack, chosen, count):
     """Drop the queries whose foot on our axes is too far from their box.
 
@@ -308,7 +308,7 @@ def _keep_close(bounds, limits, coordinates, mine, slack, chosen, count):
     return left
 
 
-@njit(nogil=True, fastmath=ANY_ORDER)
+@compiled(fastmath=ANY_ORDER)
 def _turn(bases, mine, c, turn):
     """Write the 8 x 8 matrix that takes coordinates on our axes to theirs."""
     for k in range(NUM_AXES):
@@ -328,7 +328,7 @@ def _turn(bases, mine, c, turn):
         turn[k, 4], turn[k, 5], turn[k, 6], turn[k, 7] = y4, y5, y6, y7
 
 
-@njit(nogil=True, fastmath=NO_NAN)
+@compiled(fastmath=NO_NAN)
 def _foot_gaps(boxes, c, a, turn, here, there, squared, error, count, left, out):
     """Write the squared gap to the box of cell c of feet ``a`` ``[8, count]``."""
     for i in range(count):
@@ -356,7 +356,7 @@ def _foot_gaps(boxes, c, a, turn, here, there, squared, error, count, left, out)
         out[i] += step * step
 
 
-@njit(nogil=True)
+@compiled()
 def _measure(
     rows, episode, number, shrink, row, begin, picked, count, frame, gap, query
 ):

@@ -8,11 +8,12 @@ through, which a heap never knows: memory is asked for ahead of its use.
 
 import numpy as np
 from llvmlite import ir
-from numba import njit, types
+from numba import types
 from numba.core import cgutils
 from numba.extending import intrinsic
 from numba.np.arrayobj import make_array
 
+from metro.kernels.compiled import compiled
 from metro.kernels.search import SLACK
 
 BLOCK_BITS = 10
@@ -45,7 +46,7 @@ def prefetch(typing_context, array, index):
     return types.void(array, index), generate
 
 
-@njit(nogil=True, cache=True)
+@compiled(cached=True)
 def settle(edges, ring, frames, until, prices, cost_to_go, successor):
     """Settle all frames that lead to ``frames``; return those left, and their least J.
 
@@ -89,7 +90,7 @@ def settle(edges, ring, frames, until, prices, cost_to_go, successor):
     return _still_filed(number, cost_to_go, pool, links, tails)
 
 
-@njit(nogil=True)
+@compiled()
 def _relax_block(
     edges, number, tail, cost_to_go, successor, pool, links, tails, counts
 ):
@@ -146,7 +147,7 @@ def _relax_block(
                 successor[u] = v
 
 
-@njit(nogil=True)
+@compiled()
 def _is_certain(until, prices, cost_to_go, number):
     """Return what `metro.core.shortest_paths.is_certain` returns without bounds."""
     best, least = np.inf, np.inf
@@ -159,7 +160,7 @@ def _is_certain(until, prices, cost_to_go, number):
     return best + SLACK < least or least == np.inf
 
 
-@njit(nogil=True)
+@compiled()
 def _file_all(frames, cost_to_go, pool, links, tails, counts):
     """File the first frames; return the number of the first bucket."""
     first = i64(0)
@@ -170,7 +171,7 @@ def _file_all(frames, cost_to_go, pool, links, tails, counts):
     return first
 
 
-@njit(nogil=True)
+@compiled()
 def file_frame(frame, number, pool, links, tails, counts):
     """Put a frame at the end of bucket ``number`` of a ring."""
     slot = number & (tails.shape[0] - 1)
@@ -181,7 +182,7 @@ def file_frame(frame, number, pool, links, tails, counts):
     tails[slot] = place + 1
 
 
-@njit(nogil=True)
+@compiled()
 def take_block(links, counts, tail):
     """Return where a new block starts, linked to the one that ends at ``tail``.
 
@@ -198,7 +199,7 @@ def take_block(links, counts, tail):
     return block << BLOCK_BITS
 
 
-@njit(nogil=True)
+@compiled()
 def give_back(links, counts, tail):
     """Free the last block of a bucket; return where the one before it ends, or 0."""
     block = (tail - 1) >> BLOCK_BITS
@@ -209,7 +210,7 @@ def give_back(links, counts, tail):
     return (before + 1) << BLOCK_BITS
 
 
-@njit(nogil=True)
+@compiled()
 def _still_filed(number, cost_to_go, pool, links, tails):
     """Return all frames in buckets from ``number`` on, each once, and their least J."""
     left = np.empty(0, np.int64)

@@ -9,8 +9,8 @@ its turn comes. All share one pool of blocks, as in `metro.kernels.search.bucket
 """
 
 import numpy as np
-from numba import njit
 
+from metro.kernels.compiled import compiled
 from metro.kernels.search import SLACK
 from metro.kernels.search.buckets import (
     BLOCK,
@@ -30,7 +30,7 @@ from metro.kernels.search.buckets import (
 _SHELVES = 1 << 7
 
 
-@njit(nogil=True, cache=True)
+@compiled(cached=True)
 def settle_narrow(edges, ring, frames, until, prices, bounds, cost_to_go, successor):
     """Settle frames by J + bound until it is certain where to enter.
 
@@ -84,7 +84,7 @@ def settle_narrow(edges, ring, frames, until, prices, bounds, cost_to_go, succes
     return _still_filed(number, lower, cost_to_go, pool, links, tails, counts)
 
 
-@njit(nogil=True)
+@compiled()
 def _bound(bounds, frame):
     """Return what `metro.core.shortest_paths.Bounds.of` returns, for one frame."""
     costs, reach, share = bounds
@@ -96,7 +96,7 @@ def _bound(bounds, frame):
     return share * short
 
 
-@njit(nogil=True)
+@compiled()
 def _is_certain(until, prices, bounds, cost_to_go, number):
     """Return what `metro.core.shortest_paths.is_certain` returns."""
     best, least = np.inf, np.inf
@@ -109,7 +109,7 @@ def _is_certain(until, prices, bounds, cost_to_go, number):
     return best + SLACK < least or least == np.inf
 
 
-@njit(nogil=True)
+@compiled()
 def _fill_shelves(lower, number, cost_to_go, pool, links, tails, shelves, counts):
     """Move a bucket's frames to shelves by J; return the lowest shelf, -1: none."""
     ring = tails.shape[0]
@@ -145,7 +145,7 @@ def _fill_shelves(lower, number, cost_to_go, pool, links, tails, shelves, counts
     return lowest
 
 
-@njit(nogil=True)
+@compiled()
 def _work_through(
     edges, bounds, lower, number, shelf, cost_to_go, successor, pool, links, tails,
     shelves, counts,
@@ -166,7 +166,7 @@ def _work_through(
     return i64(-1)
 
 
-@njit(nogil=True)
+@compiled()
 def _relax_block(
     edges, bounds, lower, number, shelf, tail, cost_to_go, successor, pool, links,
     tails, shelves, counts,
@@ -253,7 +253,7 @@ def _relax_block(
                 successor[u] = v
 
 
-@njit(nogil=True)
+@compiled()
 def _still_filed(number, lower, cost_to_go, pool, links, tails, counts):
     """Return all frames in buckets that are not settled, and their least J + bound.
 

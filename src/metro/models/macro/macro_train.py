@@ -20,6 +20,7 @@ from metro.models.macro.sizes import macro_sizes_for
 from metro.models.macro.training_cost import MacroCost
 from metro.models.macro.windows import WINDOW_FRAMES, Trajectories
 from metro.models.sequences import split_episodes, split_starts
+from metro.models.trainer import Training
 from metro.types import CorpusLike, Progress
 
 
@@ -66,16 +67,20 @@ def train_macro_on_corpus(
     path = Path(path)
     trajectories = make_trajectories(source.latents, source.corpus, source.model)
     sizes = macro_sizes_for(preset, source.model.network.sizes)
-    training = train_macro(
-        trajectories, source.model, path, sizes=sizes, config=config, progress=progress
-    )
-    metrics = macro_metrics(training.model, trajectories, config)
-    cost = MacroCost(
-        training.steps, training.seconds, training.cpu_seconds, metro_seconds
-    )
-    text = macro_card(training.model, metrics, cost)
-    card = write_results(path, metrics, cost.to_json(), text)
-    return MacroRun(training.model, metrics, cost, path, card)
+    runs = []
+
+    def finish(training: Training[MacroModel]) -> None:
+        metrics = macro_metrics(training.model, trajectories, config)
+        cost = MacroCost(
+            training.steps, training.seconds, training.cpu_seconds, metro_seconds
+        )
+        text = macro_card(training.model, metrics, cost)
+        card = write_results(path, metrics, cost.to_json(), text)
+        runs.append(MacroRun(training.model, metrics, cost, path, card))
+
+    given = (trajectories, source.model, path)
+    train_macro(*given, sizes=sizes, config=config, progress=progress, finish=finish)
+    return runs[0]
 
 
 def macro_metrics(

@@ -1,5 +1,6 @@
 """Training of macro models on cached latents: resumable, the same bits by seed."""
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -31,7 +32,7 @@ CHECKS = 15
 """How often in a run the held-out error is measured."""
 
 
-def train_macro(
+def train_macro(  # noqa: PLR0913
     source: Trajectories,
     model: FrozenModel,
     path: str | Path,
@@ -39,6 +40,7 @@ def train_macro(
     sizes: MacroSizes,
     config: MacroTrainConfig,
     progress: Progress | None = None,
+    finish: Callable[[Training[MacroModel]], object] | None = None,
 ) -> Training[MacroModel]:
     """Train a macro model and write it to ``path``; resume if it was interrupted.
 
@@ -49,12 +51,14 @@ def train_macro(
         sizes: Sizes of the macro network.
         config: How to train.
         progress: Called with (done, total) steps.
+        finish: Called with the trained model; see `run_training`.
     """
     return run_training(
         lambda: MacroTask(source, model, sizes, config),
         path,
         threads=config.threads,
         progress=progress,
+        finish=finish,
     )
 
 

@@ -53,8 +53,21 @@ class PlanContext(Protocol):
     macro: Any
     action_stats: Any
 
-    def planner_for(self, waypoint_budget: int, query: Any) -> MetroPlanner:
-        """Return the graph planner of a query's goal, its episode held out."""
+    def planner_for(
+        self, waypoint_budget: int, query: Any, option: str | None = None
+    ) -> MetroPlanner:
+        """Return the graph planner of a query's goal, its episode held out.
+
+        The option says whether bridges are priced by gap or by reach.
+        """
+        ...
+
+    def recorded_actions(self) -> Any:
+        """Return the `RecordedActions` of the graph's corpus."""
+        ...
+
+    def recorded_spread(self) -> NDArray[np.float32]:
+        """Return ``[A]`` the first spread around recorded actions, normalised."""
         ...
 
     def goal_latent(self, query: Any) -> Vector:

@@ -3,7 +3,7 @@
 import numpy as np
 from numpy.typing import NDArray
 
-from metro.core.gaps import squared_gaps
+from metro.kernels.neighbours.gaps import squared_gaps
 from metro.planners.methods.method import Method, Plan, QueryLike
 from metro.planners.selectors import HoldForNPlans, Target
 from metro.types import Vector

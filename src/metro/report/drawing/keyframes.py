@@ -13,15 +13,11 @@ from metro.storage.made_from import Provenance
 
 @dataclass(frozen=True)
 class Keyframe:
-    """One recorded frame of a storyboard.
+    """One recorded frame of a storyboard; costs are in frames.
 
     Attributes:
-        frame: Its number in the corpus.
-        episode: Its episode.
-        paid: Frames paid to be here.
-        to_go: Frames to the goal.
         reached_by: Kind of the segment from the keyframe before; None: the first.
-        price: What that cost, frames.
+        price: What that cost.
         is_bridge_end: Whether a bridge leaves from or ends in it.
     """
 
@@ -36,13 +32,7 @@ class Keyframe:
 
 @dataclass(frozen=True)
 class Storyboard:
-    """Keyframes of a route, and what stands above them.
-
-    Attributes:
-        keyframes: In the order of the route.
-        title: From where to where.
-        summary: What the route is made of, in a line.
-    """
+    """Keyframes in the order of the route, and the two lines that stand above them."""
 
     keyframes: Sequence[Keyframe]
     title: str
@@ -82,17 +72,8 @@ def choose_keyframes(
 ) -> list[Keyframe]:
     """Return both ends of every segment of a route, and some frames of long ones.
 
+    Frames of one temporal segment are ``every`` apart; its last one is always shown.
     Decision: D29
-
-    Args:
-        latents: Latents of the graph.
-        segments: Segments of the route.
-        ends: Start frame and goal frame.
-        every: Frames between two keyframes of one temporal segment; its last frame is
-            always shown.
-
-    Raises:
-        GraphError: If there is no segment, hence nothing to show.
     """
     start, goal = ends
     if not segments:

@@ -63,15 +63,9 @@ def write_storyboard(
     *,
     every: int,
 ) -> None:
-    """Write a route as a picture or a video, in the pixels of its recording.
+    """Write a route as a picture (.png) or a video (.gif), in its recording's pixels.
 
-    Args:
-        latents: Latents of the graph.
-        segments: Segments of the route.
-        ends: Start frame and goal frame.
-        recording: The corpus that the latents were encoded from.
-        path: Ends in .png or .gif; an existing file is replaced.
-        every: Frames between two pictures of one segment; a video shows them all.
+    Pictures of one segment are ``every`` frames apart; a video shows all frames.
     """
     as_video = is_video(path)
     board = make_storyboard(latents, segments, ends, every=1 if as_video else every)
@@ -123,18 +117,12 @@ def _draw_keyframe(
     left, top = corner
     high = picture.size[0] + 2 * BORDER + _BAND
     draw_frame(canvas, corner, keyframe, colour, picture, band=_BAND)
-    canvas.write((left + 7, top + 4), _label(keyframe), 13, Colours.over(colour))
+    ends = {None: "start: ", SegmentKind.ARRIVE: "goal: "}
+    label = f"{ends.get(keyframe.reached_by, '')}episode {keyframe.episode}"
+    canvas.write((left + 7, top + 4), label, 13, Colours.over(colour))
     below, costs = top + high + 6, f"{keyframe.paid:.1f} paid, {keyframe.to_go:.1f}"
     canvas.write((left, below), f"{costs} to go", 13)
     canvas.write((left, below + 17), f"frame {keyframe.frame}", 12, Colours.QUIET)
-
-
-def _label(keyframe: Keyframe) -> str:
-    if keyframe.reached_by is None:
-        return f"start: episode {keyframe.episode}"
-    if keyframe.reached_by is SegmentKind.ARRIVE:
-        return f"goal: episode {keyframe.episode}"
-    return f"episode {keyframe.episode}"
 
 
 def _draw_segment(

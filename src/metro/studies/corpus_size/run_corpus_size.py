@@ -23,13 +23,7 @@ FEWEST = 2
 
 @dataclass(frozen=True)
 class CorpusSizeConfig:
-    """What the study plans.
-
-    Attributes:
-        plan: Queries, settings of metro, and the file of rows.
-        shares: Percent of the episodes, each in (0, 100].
-        subset_seed: Random seed for the choice of episodes.
-    """
+    """What the study plans; shares of the episodes are in percent."""
 
     plan: PlanningConfig
     shares: Sequence[float] = SHARES
@@ -55,9 +49,6 @@ def choose_episodes(num_episodes: int, share: float, seed: int) -> NDArray[np.in
 
     All episodes are put into one random order, and a share is its beginning: a smaller
     share is contained in every larger one. Paper: Sec. 6.3. Decision: D26.
-
-    Raises:
-        BenchmarkError: If the share is not in (0, 100], or leaves fewer than two.
     """
     if not 0 < share <= 100:
         raise BenchmarkError(f"A share must be in (0, 100] percent, got {share:g}.")
@@ -92,12 +83,7 @@ def subset_graph(whole: FrameGraph, episodes: NDArray[np.int64]) -> FrameGraph:
 
 @dataclass(frozen=True)
 class SubsetConfig(EvalConfig):
-    """Where the parts are, and which share of the episodes the graph is to have.
-
-    Attributes:
-        share: Percent of the episodes.
-        subset_seed: Random seed for the choice of episodes.
-    """
+    """Where the parts are, and the graph's share of the episodes, in percent."""
 
     share: float = 100.0
     subset_seed: int = 0

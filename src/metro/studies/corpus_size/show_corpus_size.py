@@ -8,12 +8,12 @@ import numpy as np
 
 from metro.analysis.comparison import MethodResult
 from metro.analysis.config_results import ConfigResult
-from metro.analysis.formatting import percent
+from metro.analysis.formatting import NOTHING, ends, percent
 from metro.analysis.grouping import group_rows
 from metro.evaluation.records import Record
 from metro.report.document import Picture, Table, Text
 from metro.report.study import Section, Study
-from metro.studies.common import NONE, commits_of, notes_of, paper_table, parse_rows
+from metro.studies.common import commits_of, notes_of, paper_table, parse_rows
 
 NAME = "corpus-size"
 _PAPER_DISTANCE = 75
@@ -59,11 +59,10 @@ def _line(
     subset: Subset, result: ConfigResult, paper: Mapping[Any, Mapping[str, Any]]
 ) -> tuple[str, ...]:
     task, line = result.task, MethodResult(result.method, result, result.step_budget)
-    low, high = line.interval
     theirs = paper.get((task.benchmark, task.family, subset.share))
     # The paper's table is of one d, and says nothing about others.
     if theirs is None or task.goal_distance != _PAPER_DISTANCE:
-        reported = NONE
+        reported = NOTHING
     else:
         reported = f"{theirs['mean']:.2f} ± {theirs['std']:.2f}"
     return (
@@ -77,7 +76,7 @@ def _line(
         str(result.waypoint_budget),
         str(line.step_budget),
         percent(*line.over_seeds),
-        f"{100 * low:.1f} to {100 * high:.1f}",
+        ends(line.interval),
         str(line.num_runs),
         reported,
     )

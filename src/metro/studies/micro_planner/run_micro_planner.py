@@ -24,20 +24,12 @@ _ENCODER = ("encoder.", "projector.")
 
 @dataclass(frozen=True)
 class MicroPlannerConfig:
-    """What the study plans.
-
-    Attributes:
-        plan: Queries, settings of metro, the base model, and the file of rows.
-        fine_tuned: The fine-tuned model: a name, file, folder or repository.
-        fine_tuned_graph: Graph of the fine-tuned model; None: its encoder is the
-            base's, and so is its graph.
-        methods: Some of `METHODS`.
-        flat_blocks: h of flat.
-    """
+    """What the study plans: with the base model of ``plan`` and a fine-tuned one."""
 
     plan: PlanningConfig
     fine_tuned: str
     fine_tuned_graph: Path | None = None
+    """None: its encoder is the base's, and so is its graph."""
     methods: Sequence[str] = METHODS
     flat_blocks: int = 2
 

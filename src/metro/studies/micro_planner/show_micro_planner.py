@@ -5,6 +5,7 @@ from typing import Any
 
 from metro.analysis.comparison import method_rank
 from metro.analysis.config_results import ConfigResult
+from metro.analysis.formatting import number
 from metro.analysis.grouping import group_rows
 from metro.evaluation.records import Record
 from metro.planners.methods.flat import FLAT
@@ -98,10 +99,10 @@ def _table(pairs: Sequence[PairedResults], rows: Sequence[Record]) -> Table:
     for pair in pairs:
         # The gain is fine-tuned minus base, but a table reads from base to fine-tuned.
         result, (tuned, base, *differences) = pair.first.config, pair.texts
-        setting = (result.task.goal_distance, result.method, *result.setting)
-        shown = ["-" if value is None else str(value) for value in setting]
+        task = result.task
+        shown = (str(task.goal_distance), result.method, *map(number, result.setting))
         models = [_model(line.config) for line in reversed(pair.both)]
-        where = (result.task.benchmark, *models, *shown, str(pair.first.step_budget))
+        where = (task.benchmark, *models, *shown, str(pair.first.step_budget))
         lines.append((*where, base, tuned, *differences))
     return Table(
         (*_HEADER, BASE, FINE_TUNED, *PAIR_HEADER),

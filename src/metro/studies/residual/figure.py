@@ -31,13 +31,7 @@ def draw_pictures(
 
     Below a sub-goal of a hierarchical method is the frame that metro retrieves for
     the same query from the same observation, if there is a graph; else the nearest
-    recorded frame.
-
-    Args:
-        rows: Rows of the latents; those with an error are left out.
-        source: Environment and corpus, with a graph or without.
-        config: Which latents they are.
-        path: The PNG file.
+    recorded frame. Rows with an error are left out.
     """
     kept = [row for row in rows if row["residual"] is not None]
     # One budget only: a latent must not fill two columns.

@@ -11,7 +11,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metro.benchmark import load_benchmark
-from metro.core.gaps import squared_gaps
 from metro.core.latents import Latents
 from metro.data.corpus import open_corpus
 from metro.data.provenance import require_fitting
@@ -19,6 +18,7 @@ from metro.envs.state_space import States
 from metro.envs.state_spaces import OpenAdapter
 from metro.errors import BenchmarkError, LatentsError
 from metro.evaluation.context import EvalConfig
+from metro.kernels.neighbours.gaps import squared_gaps
 from metro.models.devices import choose_device
 from metro.models.loading import load_frozen
 from metro.storage.artefacts import load
@@ -33,19 +33,11 @@ _FIRST_SPREAD = 0.4
 
 @dataclass(frozen=True)
 class SearchConfig:
-    """Where the parts are: enough to open them in another process.
-
-    Attributes:
-        source: Environment, corpus and model.
-        latents: Latents, or a graph, of that corpus and model.
-    """
+    """Where the parts are: enough to open them in another process."""
 
     source: EvalConfig
     latents: Path
-
-    def open(self) -> "SearchContext":
-        """Open all parts; close the context after use."""
-        return SearchContext(self)
+    """Latents, or a graph, of that corpus and model."""
 
 
 class SearchContext:
@@ -62,7 +54,7 @@ class SearchContext:
         self.latents: Latents = getattr(loaded, "latents", loaded)
         with open_corpus(source.corpus) as corpus:
             corpus.require(self.benchmark)
-            require_fitting(corpus, self.model)
+            require_fitting(corpus, self.model, self.benchmark.name)
             made = Provenance.of(self.latents)
             made.require(model=self.model.digest, corpus=corpus.digest)
             self._open = self._open_adapter()
@@ -101,10 +93,7 @@ class SearchContext:
         try:
             found = self._search(target, frames, budgets, seed)
         # Our own errors mean wrong input, which every other latent would meet too.
-        except (
-            BenchmarkError,
-            LatentsError,
-        ):
+        except (BenchmarkError, LatentsError):
             raise
         except Exception as error:  # simulators raise errors of any type
             message = f"{type(error).__name__}: {error}"
@@ -134,20 +123,18 @@ class SearchContext:
             # With the latent's digest: its row is the same in any order and any subset.
             seed=(seed, int(digest_of(target)[:8], 16)),
         )
-        rows = []
-        for budget in budgets:
-            best = history.within(budget)
-            rows.append(
-                {
-                    "residual": best.residual,
-                    "state": [float(value) for value in best.state],
-                    "num_renders": best.num_renders,
-                    # Only for a look; the residual itself is kept in full.
-                    "course": [round(gap, 5) for gap in history.best_so_far(budget)],
-                    "error": None,
-                }
-            )
-        return rows
+        return [
+            {
+                "residual": best.residual,
+                "state": [float(value) for value in best.state],
+                "num_renders": best.num_renders,
+                # Only for a look; the residual itself is kept in full.
+                "course": [round(gap, 5) for gap in history.best_so_far(budget)],
+                "error": None,
+            }
+            for budget in budgets
+            for best in [history.within(budget)]
+        ]
 
     def nearest(
         self, target: Vector, count: int

@@ -5,12 +5,11 @@ from collections.abc import Generator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from metro.benchmark import load_benchmark
-from metro.core.gaps import gaps_of_pairs
 from metro.core.latents import Latents
 from metro.data.collect.spec import library_versions
 from metro.data.collect.workers import use_one_thread
@@ -18,6 +17,8 @@ from metro.envs.rendering import Renderer, adopt, find_renderer
 from metro.errors import BenchmarkError
 from metro.evaluation.context import EvalConfig
 from metro.evaluation.records import append_records, read_records, require_writable
+from metro.kernels.neighbours.gaps import gaps_of_pairs
+from metro.models.trainer import torch_threads
 from metro.pool import run_tasks
 from metro.studies.residual.figure import draw_pictures
 from metro.studies.residual.measure import SearchConfig, SearchContext
@@ -37,17 +38,7 @@ _SAMPLES = 5_000
 
 @dataclass(frozen=True)
 class ResidualConfig:
-    """What the study measures.
-
-    Attributes:
-        source: Environment, corpus and model, and what the method needs.
-        latents: Latents, or a graph, of that corpus and model.
-        output: File of rows (.jsonl) to append to.
-        targets: Which latents are measured.
-        budgets: Names of `metro.studies.residual.state_search.BUDGETS`.
-        workers: Number of worker processes.
-        pictures: PNG of the nearest states to write; None: none.
-    """
+    """What the study measures: the options of ``metro residual``."""
 
     source: EvalConfig
     latents: Path
@@ -80,13 +71,11 @@ def run(config: ResidualConfig, bar: ProgressBar) -> list[dict[str, Any]]:
     return rows
 
 
-@dataclass(frozen=True)
-class _Task:
+class _Task(NamedTuple):
     """One latent, the budgets that lack a row, and the metadata of its rows."""
 
     target: Vector
     budgets: Mapping[str, Budget]
-    seed: int
     metadata: dict[str, Any]
 
 
@@ -106,14 +95,7 @@ def measure_residuals(  # noqa: PLR0913  (one argument per setting)
     one process with one thread and random numbers of its own, so the number of
     workers changes nothing.
 
-    Args:
-        config: Where environment, corpus, model and latents are.
-        targets: What to measure.
-        path: File of rows (.jsonl).
-        budgets: Names of `metro.studies.residual.state_search.BUDGETS`.
-        seed: Random seed of the search.
-        workers: Number of worker processes.
-        progress: Called with rows (done, total).
+    Budgets are names of `metro.studies.residual.state_search.BUDGETS`.
     """
     if workers < 1:
         raise BenchmarkError(f"workers must be at least 1, got {workers}.")
@@ -172,7 +154,7 @@ def _plan(
     done: set[str],
 ) -> tuple[list[_Task], list[str]]:
     """Return what is left to do, and the keys of all rows."""
-    with closing(config.open()) as context:
+    with closing(SearchContext(config)) as context:
         targets.require(context.model.latent_size)
         metadata = _metadata(context, targets, seed)
     tasks: list[_Task] = []
@@ -182,7 +164,7 @@ def _plan(
         keys = {name: run_key(row | {"budget": name}) for name in budgets}
         left = {name: budgets[name] for name, key in keys.items() if key not in done}
         if left:
-            tasks.append(_Task(target, left, seed, row))
+            tasks.append(_Task(target, left, row))
         wanted += keys.values()
     return tasks, wanted
 
@@ -223,35 +205,23 @@ def _measure(
             workers=workers,
         )
     elif tasks:
-        yield from _measure_here(config, tasks)
-
-
-def _measure_here(
-    config: SearchConfig, tasks: Sequence[_Task]
-) -> Generator[list[dict[str, Any]], None, None]:
-    import torch
-
-    threads = torch.get_num_threads()
-    # One thread as in a worker: sums in another order could differ in the last bit.
-    torch.set_num_threads(1)
-    try:
-        with closing(config.open()) as context:
+        # One thread as in a worker: sums in another order could differ in the last bit.
+        with torch_threads(1), closing(SearchContext(config)) as context:
             for task in tasks:
                 yield _rows(context, task)
-    finally:
-        torch.set_num_threads(threads)
 
 
 def _open(config: SearchConfig, renderer: Renderer) -> SearchContext:
     """Return the context of a worker process."""
     use_one_thread()
     adopt(renderer)
-    return config.open()
+    return SearchContext(config)
 
 
 def _rows(context: SearchContext, task: _Task) -> list[dict[str, Any]]:
-    found = context.measure(task.target, list(task.budgets.values()), task.seed)
+    target, budgets, row = task
+    found = context.measure(target, list(budgets.values()), row["seed"])
     return [
-        task.metadata | {"budget": name} | row
-        for name, row in zip(task.budgets, found, strict=True)
+        row | {"budget": name} | measured
+        for name, measured in zip(budgets, found, strict=True)
     ]

@@ -31,19 +31,12 @@ _EXACT = 0.05
 
 @dataclass(frozen=True)
 class ResidualResult:
-    """The residuals of one method in one world at one budget.
+    """The residuals of one method in one world at one budget, in the latent's units.
 
     Attributes:
-        benchmark: Such as ``pusht``.
-        model: Its name.
-        method: Where the latents come from.
         planner: What the runs were planned with, in words; empty for a control.
-        budget: Of the search.
         num_latents: n, those whose world failed left out.
-        num_errors: Those.
-        median: Of r(z), in the latent's units.
-        lower: Its 25 % quantile.
-        upper: Its 75 % quantile.
+        median: Of r(z), with its 25 % and 75 % quantiles.
         consecutive: Median gap of consecutive frames.
         across: Median gap of frames of two episodes.
         nearest: Median gap to the nearest recorded frame (of another episode).
@@ -76,12 +69,8 @@ class ResidualResult:
         """Return the cell under `COLUMNS`."""
         failed = f" ({self.num_errors} failed)" if self.num_errors else ""
         return (
-            self.benchmark,
-            self.model,
-            self.method,
-            self.planner or "-",
-            self.budget,
-            f"{self.num_latents}{failed}",
+            *(self.benchmark, self.model, self.method, self.planner or "-"),
+            *(self.budget, f"{self.num_latents}{failed}"),
             f"{self.median:.3f}",
             f"{self.lower:.3f} to {self.upper:.3f}",
             f"{self.relative:.2f}",
@@ -165,11 +154,7 @@ def draw_residuals(rows: Sequence[Record], benchmark: str) -> bytes:
 
 
 def _unique(rows: Sequence[Record]) -> list[Record]:
-    """Return one row per measurement, in an order that is the rows' own.
-
-    Raises:
-        BenchmarkError: For a row of something else, or two measurements that disagree.
-    """
+    """Return one row per measurement, in an order that is the rows' own."""
     kept: dict[tuple[str, ...], Record] = {}
     for key, row in parse_rows(rows, NAME, _parse):
         known = kept.setdefault(key, row)
@@ -253,10 +238,7 @@ def _paper(cell: ResidualResult) -> str:
 
 
 def _plateaus(rows: Sequence[Record], cells: Sequence[ResidualResult]) -> list[str]:
-    """Return a sentence for every method that was searched with both budgets.
-
-    Of the latents that have both rows, so that like is compared with like.
-    """
+    """Return a sentence for every method that was searched with both budgets."""
     sentences = []
     for cell in cells:
         if cell.budget != "large":
@@ -267,6 +249,7 @@ def _plateaus(rows: Sequence[Record], cells: Sequence[ResidualResult]) -> list[s
             if (row["benchmark"], _model(row), *_source(row))
             == (cell.benchmark, cell.model, cell.method, cell.planner)
         ]
+        # Of the latents that have both rows, so that like is compared with like.
         large = {row["latent"]["digest"] for row in same if row["budget"] == "large"}
         both = [row for row in same if row["latent"]["digest"] in large]
         medians = {c.budget: c for c in summarise_residuals(both)}

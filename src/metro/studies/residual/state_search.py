@@ -14,9 +14,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from metro.core.gaps import gaps_between
 from metro.envs.state_space import States, StateSpace
 from metro.errors import BenchmarkError, LatentsError
+from metro.kernels.neighbours.gaps import gaps_between
 from metro.types import Vector
 
 Encode = Callable[[States], NDArray[np.floating]]
@@ -135,8 +135,8 @@ def search_states(
 
     Args:
         target: ``[D]`` the latent z.
-        space: What may be drawn.
-        encode: Draws and encodes states; never sees one that cannot exist.
+        space: What may be drawn; ``encode`` never sees a state that cannot exist.
+        encode: Draws and encodes states.
         starts: Where each restart begins, and how widely it looks first.
         budget: How much to draw.
         seed: Random seed; the number of the restart is added to it.

@@ -35,22 +35,10 @@ _PLANNER_SEED = 7
 
 @dataclass(frozen=True)
 class TargetConfig:
-    """Which latents are measured.
+    """Which latents are measured; ``metro residual --help`` explains them.
 
-    Attributes:
-        method: One of `SOURCES`.
-        count: Number of latents. The first of many are the few of a smaller count, so
-            that rows can be added later.
-        seed: Random seed for the choice of latents, and for the search.
-        goal_distance: d of the runs that issue sub-goals, frames.
-        num_queries: Number of runs: the first queries of the file.
-        folder: Folder that keeps the sub-goals of runs.
-        step_budget: T of the runs, environment steps; None: 2 d.
-        queries: Query file; None: the benchmark's own.
-        plan_blocks: h of metro; None: 1.
-        waypoint_budget: H of metro, frames, also where pictures show what it retrieves
-            beside the sub-goals of others; None: the graph's own.
-        macro_steps: h_h of the hi-lewm methods; None: the method's own.
+    The first of many latents are the few of a smaller count, so that rows can be added
+    later.
     """
 
     method: str
@@ -70,12 +58,9 @@ class TargetConfig:
             raise BenchmarkError(
                 f"method must be one of {', '.join(SOURCES)}, got {self.method!r}."
             )
-        if self.seed < 0:
-            raise BenchmarkError(f"seed must be 0 or more, got {self.seed}.")
-        if self.num_queries < 1:
-            raise BenchmarkError(
-                f"num_queries must be at least 1, got {self.num_queries}."
-            )
+        for name, least in (("seed", 0), ("num_queries", 1)):
+            if (value := getattr(self, name)) < least:
+                raise BenchmarkError(f"{name} must be at least {least}, got {value}.")
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,11 +97,8 @@ def find_targets(
 ) -> Targets:
     """Return the latents to measure; runs are planned once and kept.
 
-    Args:
-        source: Environment, corpus, model, and what the method needs.
-        latents: Latents or a graph of the corpus, for the controls.
-        config: Which latents.
-        progress: Called with environment steps (done, total) of the runs.
+    Controls are drawn from ``latents``, a file of latents or a graph of the corpus.
+    Progress is in environment steps of the runs.
     """
     if config.method in CONTROLS:
         loaded = load(latents)

@@ -5,8 +5,8 @@ import re
 import numpy as np
 import pytest
 
-from metro.core.checks import check_bridges, check_cells, require_finite
 from metro.errors import GraphError, LatentsError
+from metro.kernels.checks import check_bridges, require_finite
 
 
 def bridges(**changes):
@@ -21,7 +21,7 @@ def bridges(**changes):
 
 def test_sound_bridges_pass():
     """Every offset ascends, every frame exists, every cost is within [1, H]."""
-    check_bridges(*bridges(), num_frames=3, waypoint_budget=2)
+    check_bridges(*bridges(), num_frames=3, most=2)
 
 
 @pytest.mark.parametrize(
@@ -30,6 +30,7 @@ def test_sound_bridges_pass():
         ({"offsets": np.array([0, 2, 1, 2])}, "bridge_offsets falls after 1"),
         ({"offsets": np.array([0, 1, 2])}, "bridge_offsets must be [N + 1]"),
         ({"cost": np.array([1.5])}, "2 bridges have 1 costs"),
+        ({"cost": np.ones((2, 1))}, "bridges must be 1-d arrays"),
         ({"frame": np.array([3, 0])}, "entry 0 of bridge_frame is 3"),
         ({"cost": np.array([1.5, np.nan])}, "entry 1 of bridge_cost is nan"),
     ],
@@ -38,23 +39,7 @@ def test_damaged_bridges_are_named(changes, message):
     """The message says which array, where, and what to do."""
     whole = f"^The graph is damaged: {re.escape(message)}.*build it again\\.$"
     with pytest.raises(GraphError, match=whole):
-        check_bridges(*bridges(**changes), num_frames=3, waypoint_budget=2)
-
-
-def test_cells_hold_every_frame_once():
-    """A frame that is missing, or there twice, is damage."""
-    cells = {
-        "frame": np.array([1, 0, 2], np.int32),
-        "offsets": np.array([0, 2, 3]),
-        "coordinates": np.zeros((2, 9, 4), np.float32),
-        "radius": np.ones(2, np.float32),
-    }
-    check_cells(cells, 3)
-    twice = cells | {"frame": np.array([1, 1, 2], np.int32)}
-    with pytest.raises(GraphError, match="cell_frame must hold every frame once"):
-        check_cells(twice, 3)
-    with pytest.raises(GraphError, match="every cell must hold 1 to 4 frames"):
-        check_cells(cells | {"offsets": np.array([0, 0, 3])}, 3)
+        check_bridges(*bridges(**changes), num_frames=3, most=2)
 
 
 def test_rows_must_be_finite():

@@ -4,7 +4,12 @@ import numpy as np
 from table_makers import brute_table, corpora, latents_of
 
 from metro.core.cell_index import CellIndex
-from metro.core.table_blocks import ByCells, ByProducts, PartialTable, Work
+from metro.kernels.neighbours.table_blocks import (
+    ByCells,
+    ByProducts,
+    PartialTable,
+    Work,
+)
 
 
 def test_both_ways_answer_a_block_alike():

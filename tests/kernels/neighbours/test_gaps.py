@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from metro.core.gaps import gaps_between, gaps_of_pairs, squared_gaps
+from metro.kernels.neighbours.gaps import gaps_between, gaps_of_pairs, squared_gaps
 
 
 @settings(max_examples=30, deadline=None)

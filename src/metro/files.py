@@ -1,0 +1,92 @@
+"""Files of others: regular ones only, damage becomes one line, values have types."""
+
+import csv
+import os
+import pickle
+import stat
+import struct
+import tokenize
+import zlib
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from types import UnionType
+from typing import Any, get_args, get_origin
+from zipfile import BadZipFile
+
+from metro.errors import MetroError, StorageError, one_line
+
+DAMAGE = (
+    *(OSError, EOFError, MemoryError, BadZipFile, zlib.error, struct.error, csv.Error),
+    *(ValueError, TypeError, KeyError, IndexError, AttributeError, OverflowError),
+    *(RuntimeError, SyntaxError, tokenize.TokenError, pickle.UnpicklingError),
+)
+"""What h5py, NumPy, safetensors, torch and Python's parsers raise at damaged files.
+
+RuntimeError includes RecursionError, which a million brackets cause.
+"""
+
+_KINDS = {
+    stat.S_IFDIR: "a folder",
+    stat.S_IFIFO: "a pipe",
+    stat.S_IFCHR: "a device",
+    stat.S_IFBLK: "a device",
+    stat.S_IFSOCK: "a socket",
+}
+
+
+def require_regular_file(
+    path: str | Path, kind: type[MetroError] = StorageError
+) -> None:
+    """Raise ``kind`` unless a file with an end is at ``path``, perhaps by a link.
+
+    Reading a pipe waits for a writer, reading a device may never end.
+    """
+    try:
+        mode = os.stat(path).st_mode
+    except OSError as error:
+        raise kind(f"{path} cannot be read: {error.strerror}.") from error
+    except ValueError as error:
+        raise kind(f"{str(path)!r} is no file name: {error}.") from error
+    if not stat.S_ISREG(mode):
+        what = _KINDS.get(stat.S_IFMT(mode), "something else")
+        raise kind(f"{path} is {what}, not a file. Give the path of a file.")
+
+
+@contextmanager
+def reading(path: object, kind: type[MetroError], cure: str) -> Iterator[None]:
+    """Turn what a library raises at a damaged file into ``kind``, in one line.
+
+    Args:
+        path: What the message calls the file.
+        kind: The error of the format's room.
+        cure: What to do, as a sentence.
+    """
+    try:
+        yield
+    except MetroError:
+        raise
+    except DAMAGE as error:
+        raise kind(f"{path} cannot be read: {one_line(error)}. {cure}") from error
+
+
+def has_type(value: object, kind: Any) -> bool:
+    """Return whether a value from JSON or TOML is what an annotation says.
+
+    Args:
+        value: Any plain value; lists as tuples.
+        kind: Such as ``int``, ``str | None``, ``tuple[int, ...]``, ``Mapping[str, T]``.
+    """
+    origin, inner = get_origin(kind), get_args(kind)
+    if kind is Any:
+        return True
+    if origin is UnionType:
+        return any(has_type(value, one) for one in inner)
+    if origin is tuple:
+        return isinstance(value, tuple) and all(has_type(v, inner[0]) for v in value)
+    if origin is not None:
+        return isinstance(value, Mapping) and all(
+            has_type(one, inner[1]) for one in value.values()
+        )
+    # Not isinstance: True is an int to Python, and no size.
+    return type(value) in ((int, float) if kind is float else (kind,))

@@ -1,0 +1,121 @@
+"""What a world model can reach in one action block, measured with random blocks."""
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import torch
+from numpy.typing import NDArray
+
+from metro.core.graph import FrameGraph
+from metro.core.latents import Latents
+from metro.core.pricing import DEFAULT_QUANTILE
+from metro.core.reach import ReachPricing, reach_distances
+from metro.errors import ModelError
+from metro.models.action_stats import ActionStats
+from metro.types import WorldModel
+
+NUM_BLOCKS = 32
+"""S, action blocks that are tried from every latent."""
+
+_PAIRS = 4_000
+"""Recorded pairs that the constants are measured on: their quantiles vary by 1 %."""
+
+_ROWS = 256
+"""Latents measured at once."""
+
+_NO_ERROR = 1e-10
+"""Squared errors below this are rounding."""
+
+
+class ModelReach:
+    """The reach of a frozen world model; a `metro.core.reach.ReachMeasure`.
+
+    The same S standard normal action blocks, each with its negative, are tried from
+    every latent, so that equal calls give equal answers. Decision: D36.
+
+    Args:
+        model: The world model.
+        noise: s², its mean squared one-block error per latent dimension.
+    """
+
+    def __init__(self, model: WorldModel, noise: float) -> None:
+        self._model, self._noise = model, noise
+        shape = (NUM_BLOCKS // 2, 1, model.action_block * model.action_size)
+        half = np.random.default_rng(0).standard_normal(shape).astype(np.float32)
+        self._blocks = torch.from_numpy(np.concatenate([half, -half]))
+
+    def __call__(
+        self, origins: NDArray[Any], targets: NDArray[Any]
+    ) -> NDArray[np.float64]:
+        """Return m ``[B, K]`` from origins ``[B, D]`` to targets ``[B, K, D]``."""
+        number = len(self._blocks)
+        latents = torch.from_numpy(np.repeat(origins.astype(np.float32), number, 0))
+        predicted = self._model.rollout(
+            latents, self._blocks.repeat(len(origins), 1, 1)
+        )
+        clouds = predicted[:, -1].cpu().numpy().reshape(len(origins), number, -1)
+        return reach_distances(clouds, targets, self._noise)
+
+
+def fit_reach(
+    latents: Latents,
+    actions: NDArray[np.float32],
+    model: WorldModel,
+    action_stats: ActionStats,
+    *,
+    quantile: float = DEFAULT_QUANTILE,
+) -> ReachPricing:
+    """Return the constants of a model on its recordings.
+
+    s² is the model's error on recorded action blocks. The floor m₀ is the α-quantile of
+    m over recorded frames one block apart, as Λ is for gaps. Every unit of m beyond it
+    is charged as one more action block. Decision: D37.
+
+    Args:
+        latents: The corpus as the model encodes it.
+        actions: ``[N, A]`` recorded raw actions, NaN where there is none.
+        model: The world model.
+        action_stats: How the model's actions are normalised.
+        quantile: α.
+    """
+    block = model.action_block
+    firsts = _first_frames(latents, block)
+    blocks = action_stats.normalise(actions)[firsts[:, None] + np.arange(block)]
+    starts, ends = latents.z[firsts], latents.z[firsts + block]
+    predicted = model.rollout(starts, blocks.reshape(len(firsts), 1, -1))[:, -1]
+    noise = float(np.mean(np.square(predicted - ends, dtype=np.float64)))
+    if not noise > _NO_ERROR:
+        raise ModelError(
+            "The model predicts recorded blocks without any error, which no trained "
+            "model does: reach cannot be measured with it."
+        )
+    measure = ModelReach(model, noise)
+    found = [
+        measure(starts[i : i + _ROWS], ends[i : i + _ROWS, None])
+        for i in range(0, len(firsts), _ROWS)
+    ]
+    floor = float(np.quantile(np.concatenate(found), quantile))
+    return ReachPricing(noise, floor, rate=float(block))
+
+
+def _first_frames(latents: Latents, block: int) -> NDArray[np.int64]:
+    """Return frames all over the corpus whose episode lasts a block more."""
+    frames = np.arange(latents.num_frames - block)
+    inside = frames[latents.episode_of(frames) == latents.episode_of(frames + block)]
+    if len(inside) == 0:
+        raise ModelError(
+            f"No episode is longer than one action block ({block} frames)."
+        )
+    chosen = np.linspace(0, len(inside) - 1, min(_PAIRS, len(inside)))
+    return np.asarray(inside[chosen.astype(np.int64)])
+
+
+def attach_reach(graph: FrameGraph, model: WorldModel) -> FrameGraph:
+    """Return the graph with its model's reach, for goals and observations.
+
+    A graph that is priced by gap comes back as it is.
+    """
+    if graph.reach is None or graph.measure is not None:
+        return graph
+    return replace(graph, measure=ModelReach(model, graph.reach.noise))

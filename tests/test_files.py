@@ -1,0 +1,85 @@
+"""Only regular files are opened, and damage becomes one line."""
+
+import os
+from collections.abc import Mapping
+from typing import Any
+
+import pytest
+
+from metro.errors import CorpusError, ModelError, StorageError
+from metro.files import has_type, reading, require_regular_file
+
+
+def test_a_file_and_a_link_to_it_are_regular(tmp_path):
+    """Both have an end."""
+    (tmp_path / "file").write_bytes(b"")
+    (tmp_path / "link").symlink_to(tmp_path / "file")
+    require_regular_file(tmp_path / "file")
+    require_regular_file(tmp_path / "link")
+
+
+@pytest.mark.parametrize(
+    ("name", "message"),
+    [
+        ("pipe", "is a pipe, not a file. Give the path of a file."),
+        ("zero", "is a device, not a file. Give the path of a file."),
+        ("folder", "is a folder, not a file. Give the path of a file."),
+        ("dangling", "cannot be read: No such file or directory."),
+        ("loop", "cannot be read: Too many levels of symbolic links."),
+    ],
+)
+def test_anything_else_is_refused_at_once(tmp_path, name, message):
+    """A pipe would wait for ever, a device would never end."""
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "zero").symlink_to("/dev/zero")
+    (tmp_path / "folder").mkdir()
+    (tmp_path / "dangling").symlink_to(tmp_path / "gone")
+    (tmp_path / "loop").symlink_to(tmp_path / "loop")
+    with pytest.raises(CorpusError) as error:
+        require_regular_file(tmp_path / name, CorpusError)
+    assert str(error.value) == f"{tmp_path / name} {message}"
+
+
+def test_a_name_with_a_zero_byte_is_no_name():
+    """The operating system refuses it with a ValueError."""
+    with pytest.raises(StorageError, match="is no file name"):
+        require_regular_file("a\0b")
+
+
+@pytest.mark.parametrize("error", [KeyError("x"), OSError("a\nb"), RecursionError()])
+def test_damage_is_one_line(error):
+    """With the name of the file and the cure."""
+    with pytest.raises(ModelError) as raised, reading("x", ModelError, "Copy it."):
+        raise error
+    assert str(raised.value).startswith("x cannot be read: ")
+    assert str(raised.value).endswith(". Copy it.")
+    assert "\n" not in str(raised.value)
+
+
+def test_our_own_errors_and_bugs_pass():
+    """What already says what is wrong is not wrapped; an assertion is our own bug."""
+    for error in (CorpusError("said"), AssertionError("bug")):
+        with pytest.raises(type(error)) as raised, reading("x", ModelError, ""):
+            raise error
+        assert raised.value is error
+
+
+@pytest.mark.parametrize(
+    ("value", "kind", "fits"),
+    [
+        (1, int, True),
+        (True, int, False),
+        (1, float, True),
+        ("1", float, False),
+        (None, str | None, True),
+        ((1, 2), tuple[int, ...], True),
+        ((1, "2"), tuple[int, ...], False),
+        ({"a": 1}, Mapping[str, int], True),
+        ({"a": []}, Mapping[str, int], False),
+        ([], Mapping[str, Any], False),
+        ([], Any, True),
+    ],
+)
+def test_values_are_compared_with_annotations(value, kind, fits):
+    """As in a dataclass that a file is read into."""
+    assert has_type(value, kind) == fits
