@@ -9,7 +9,7 @@ from numpy.testing import assert_array_equal
 import metro
 from metro import PricingCurve, build_graph, find_neighbours
 from metro.data.corpus import open_corpus
-from metro.errors import ModelError, StorageError
+from metro.errors import ModelError, PricingError, StorageError
 
 
 class Mean:
@@ -140,3 +140,23 @@ def test_every_stage_has_a_progress_bar(corpus):
         "Encoding",
         "Neighbour table",
     ]
+
+
+def test_a_cache_keeps_one_pricing_and_serves_the_other(corpus, tmp_path):
+    """Asked for the other price, the graph is built again: the same as without it."""
+    model, cache = make_model(), tmp_path / "dots.metro"
+    asked = {"waypoint_budget": 5, "num_neighbours": 3}
+    by_gap = corpus.build_graph(model, **asked)
+    by_reach = corpus.build_graph(model, **asked, pricing="reach")
+    assert (by_gap.is_directed, by_reach.is_directed) == (False, True)
+    for pricing in ("reach", "reach", "gap", "reach"):
+        kept = corpus.build_graph(model, **asked, pricing=pricing, cache=cache)
+        assert same(kept, by_reach if pricing == "reach" else by_gap)
+        assert (kept.measure is not None) == (pricing == "reach")
+    assert sorted(path.name for path in tmp_path.iterdir() if path.name[0] == ".") == []
+
+
+def test_another_pricing_is_refused(corpus):
+    """The message lists what would have been valid."""
+    with pytest.raises(PricingError, match='must be "gap" or "reach", got \'time\''):
+        corpus.build_graph(make_model(), pricing="time")

@@ -9,7 +9,7 @@ from typing import Annotated, Any
 
 import typer
 
-from metro.planners.methods.registry import method_names
+from metro.planners.methods.registry import find_method, method_names
 
 
 def option(help_text: str, *names: str, least: int | None = None) -> Any:
@@ -63,8 +63,13 @@ MethodName = Annotated[
 MethodOption = Annotated[
     str | None,
     option(
-        "Variant of a method: box for hi-lewm, leave-one-out for hi-lewm-c and "
-        "hi-lewm-c-staged."
+        "Variant of a method: "
+        + "; ".join(
+            f"{', '.join(find_method(name).options)} of {name}"
+            for name in method_names()
+            if find_method(name).options
+        )
+        + "."
     ),
 ]
 # The letters of the paper: d, h, H, T.

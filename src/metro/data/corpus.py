@@ -18,7 +18,7 @@ from metro.benchmark import Benchmark
 from metro.data.formats.hdf5_layout import PIXELS
 from metro.data.formats.sources import Source, open_source
 from metro.errors import CorpusError
-from metro.types import ProgressBar, StateColumns
+from metro.types import StateColumns
 
 if TYPE_CHECKING:
     from metro.core.graph import FrameGraph
@@ -116,34 +116,15 @@ class Corpus:
             summary.update(self._frames(int(episode), 1).tobytes())
         return summary.hexdigest()
 
-    def build_graph(  # noqa: PLR0913
-        self,
-        model: "Encoder",
-        *,
-        waypoint_budget: int = 8,
-        num_neighbours: int = 4,
-        quantile: float = 0.25,
-        cache: str | Path | None = None,
-        device: str | None = None,
-        progress: ProgressBar | None = None,
-    ) -> "FrameGraph":
+    def build_graph(self, model: "Encoder", **options: Any) -> "FrameGraph":
         """Return the frame graph of this corpus under ``model``.
 
-        The arguments are those of `metro.data.graph_cache.build_corpus_graph`.
+        The options are those of `metro.data.graph_cache.build_corpus_graph`.
         """
         # Imported here: reading a corpus must not load torch.
         from metro.data.graph_cache import build_corpus_graph
 
-        return build_corpus_graph(
-            self,
-            model,
-            waypoint_budget=waypoint_budget,
-            num_neighbours=num_neighbours,
-            quantile=quantile,
-            cache=cache,
-            device=device,
-            progress=progress,
-        )
+        return build_corpus_graph(self, model, **options)
 
     def close(self) -> None:
         """Close the file."""

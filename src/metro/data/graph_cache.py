@@ -3,7 +3,7 @@
 from collections.abc import Callable
 from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
-from typing import Any, cast
+from typing import Any, Literal, cast
 
 from metro.core.graph import FrameGraph, build_graph
 from metro.core.latents import Latents
@@ -12,11 +12,14 @@ from metro.core.pricing import PricingCurve
 from metro.data.corpus import Corpus
 from metro.data.encode import encode_corpus, encode_in_memory
 from metro.data.provenance import Encoder, model_digest
+from metro.data.reach_graph import CANDIDATES, build_reach_graph
+from metro.errors import PricingError
+from metro.models.reach_measure import attach_reach
 from metro.storage.artefacts import load, save
 from metro.storage.lock import only_writer
 from metro.storage.made_from import Provenance
 from metro.storage.parts import Parts
-from metro.types import ProgressBar
+from metro.types import ProgressBar, WorldModel
 
 
 def build_corpus_graph(  # noqa: PLR0913
@@ -26,6 +29,7 @@ def build_corpus_graph(  # noqa: PLR0913
     waypoint_budget: int = 8,
     num_neighbours: int = 4,
     quantile: float = 0.25,
+    pricing: Literal["gap", "reach"] = "gap",
     cache: str | Path | None = None,
     device: str | None = None,
     progress: ProgressBar | None = None,
@@ -34,10 +38,12 @@ def build_corpus_graph(  # noqa: PLR0913
 
     Args:
         corpus: The recorded episodes.
-        model: Any object with ``encode(frames) -> z``.
+        model: Any object with ``encode(frames) -> z``; reach needs ``rollout`` too.
         waypoint_budget: H, frames that the micro planner reaches reliably.
-        num_neighbours: k, neighbours of every frame.
+        num_neighbours: k, bridges that every frame keeps.
         quantile: α of the pricing curve.
+        pricing: ``"gap"``, as the paper; or ``"reach"``: jumps that the world model
+            cannot make cost more. Decision: D37.
         cache: Where the graph is kept (``*.metro``, its latents beside it in
             ``*.latents``). What is there is reused if it belongs to the same model
             and corpus, and replaced otherwise; files that are not metro's are never
@@ -45,26 +51,46 @@ def build_corpus_graph(  # noqa: PLR0913
         device: Where to encode, as torch names it; None takes a GPU if there is one.
         progress: Shows a progress bar for each stage.
     """
+    if pricing not in ("gap", "reach"):
+        raise PricingError(f'pricing must be "gap" or "reach", got {pricing!r}.')
     kept = None if cache is None else Path(cache)
     owner = {"model": model_digest(model, corpus), "corpus": corpus.digest}
     found = _load_if_owned(kept, owner)
     if found is None:
         latents = _encode(corpus, model, kept, owner, device, progress)
+    elif _is_as_asked(found, pricing, waypoint_budget, num_neighbours, quantile):
+        return attach_reach(found, cast(WorldModel, model))
     else:
         latents = found.latents
+    width = num_neighbours if pricing == "gap" else max(num_neighbours, CANDIDATES)
     # The table depends on neither H nor α: a kept graph that differs in these only
     # costs a new pricing curve.
-    if found is None or found.num_neighbours != num_neighbours:
-        table = _find_table(latents, num_neighbours, kept, progress)
-    elif (found.waypoint_budget, found.pricing.quantile) == (waypoint_budget, quantile):
-        return cast(FrameGraph, found)
+    if found is None or found.table.num_neighbours < width:
+        table = _find_table(latents, width, kept, progress)
     else:
-        table = found.table
-    pricing = PricingCurve.fit(latents, waypoint_budget, quantile)
-    graph = build_graph(latents, table, pricing)
+        table = found.table.nearest(width)
+    curve = PricingCurve.fit(latents, waypoint_budget, quantile)
+    if pricing == "gap":
+        graph = build_graph(latents, table, curve)
+    else:
+        graph = build_reach_graph(
+            *(latents, table, curve, corpus, cast(WorldModel, model)),
+            num_links=num_neighbours,
+            parts=None if kept is None else kept.with_name(f".{kept.name}.reach"),
+            progress=progress,
+        )
     if kept is not None:
         save(graph, kept, force=True)
     return graph
+
+
+def _is_as_asked(
+    graph: FrameGraph, pricing: str, budget: int, num_neighbours: int, quantile: float
+) -> bool:
+    """Return whether a kept graph is the one that would be built."""
+    asked = (pricing == "reach", budget, num_neighbours, quantile)
+    kept = (graph.is_directed, graph.waypoint_budget, graph.num_neighbours)
+    return (*kept, graph.pricing.quantile) == asked
 
 
 def _load_if_owned(path: Path | None, owner: dict[str, str]) -> Any:
