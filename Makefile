@@ -4,10 +4,11 @@ VENV := .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/pip --disable-pip-version-check -q install -c constraints.txt
 BENCHMARK ?= tworoom
+MINUTES ?= 20
 SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo -n)
 COVERED := --cov --cov-report=term --cov-fail-under=95
 
-.PHONY: demo test lint bench browser docs wheel-test clean
+.PHONY: demo test lint fuzz bench browser docs wheel-test clean
 
 demo: $(VENV)/ready
 	$(BIN)/metro demo --benchmark $(BENCHMARK)
@@ -21,6 +22,10 @@ lint: $(VENV)/ready
 	$(BIN)/codespell
 	$(BIN)/mypy
 	$(BIN)/lint-imports --no-logo
+
+# Kills, several writers, damaged and crafted files for MINUTES; a slice is in make test.
+fuzz: $(VENV)/ready
+	$(BIN)/python tests/fuzz/run.py --minutes $(MINUTES)
 
 docs: $(VENV)/ready
 	$(BIN)/python tools/paper_map.py

@@ -65,7 +65,7 @@ def one_try(rng, rows):
         found = Counter((row["writer"], row["number"]) for row in read_records(path))
     except Exception as error:
         sys.stderr.write(f"{error}\n")
-        return counts + Counter(damaged=1)
+        return counts + Counter(unreadable=1)
     expected = {
         (writer, int(line))
         for writer, file in enumerate(notes)
