@@ -95,7 +95,7 @@ def one_try(rng, verb, corpus, expected, seconds):
     work, log = partial(run, command(verb, folder)), folder / "log.txt"
     for _ in range(rng.randint(1, 4)):
         if code < 0:
-            (code,) = kill_after(rng.uniform(0, seconds), start(work, log))
+            (code,) = kill_after(rng.uniform(0, 0.8 * seconds), start(work, log))
             counts["killed"] += code < 0
     if code < 0:
         code = end(start(work, log))
@@ -125,7 +125,7 @@ def prepare(verb, folder):
     if verb == "record":
         return None
     made = partial(
-        record, load_benchmark("tworoom"), folder / "c.h5", episodes=12, image_size=64
+        record, load_benchmark("tworoom"), folder / "c.h5", episodes=12, image_size=32
     )
     # In a child: what uses threads or OpenGL must not be forked.
     assert end(start(made, folder / "log.txt")) == 0, (folder / "log.txt").read_text()
