@@ -25,7 +25,8 @@ def test_flat_has_two_labels():
 
 def test_differences_are_of_pairs():
     """Metro against flat on the runs that both have, counted by hand."""
-    found = {(d.second, d.step_budget): d for d in differences(group_rows(ROWS))}
+    pairs = differences(group_rows(ROWS))
+    found = {(pair.second.label, pair.first.step_budget): pair for pair in pairs}
     pair = found["flat (paper)", 300]
     assert (pair.num_pairs, pair.only_first, pair.only_second) == (8, 4, 0)
     assert pair.gain == pytest.approx(7 / 8 - 3 / 8)

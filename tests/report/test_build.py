@@ -5,13 +5,14 @@ import re
 from html.parser import HTMLParser
 
 import pytest
-from row_makers import ROWS, row
+from row_makers import ROWS, row, runs
 
 from metro.analysis.comparison import by_task
 from metro.analysis.grouping import group_rows
 from metro.errors import BenchmarkError
-from metro.report.build import results_markdown, title_of, write_report
+from metro.report.build import results_markdown, title_of, titles_of, write_report
 from metro.report.inputs import ReportInputs
+from metro.report.overview import overview
 
 
 def test_a_page_does_not_depend_on_the_order_of_rows():
@@ -98,3 +99,22 @@ def test_no_paragraph_is_long():
     page = results_markdown(ReportInputs(ROWS)).split("## What is missing")[0]
     words = [part for part in page.split("\n\n") if part and part[0] not in "|*`#-"]
     assert max(map(len, words)) <= 400
+
+
+def test_corpora_of_two_sizes_are_distinguished():
+    """The same benchmark, model and distance, planned with more recordings."""
+    corpus = {"name": "more.h5", "digest": "c2", "episodes": 18_685}
+    asked = {"name": "more-d75.csv", "digest": "q2"}
+    more = runs({7: [50, 80]}, "metro", corpus=corpus, queries=asked)
+    tasks = by_task(group_rows([*ROWS, *more]))
+    assert list(titles_of(by_task(group_rows(ROWS))).values()) == [
+        "tworoom, lewm, d = 75"
+    ]
+    assert list(titles_of(tasks).values()) == [
+        "tworoom, lewm, d = 75, more, 18,685 episodes",
+        "tworoom, lewm, d = 75, tworoom, 2,000 episodes",
+    ]
+    assert [row[2] for row in overview(tasks).rows] == [
+        "more, 18,685 episodes",
+        "tworoom, 2,000 episodes",
+    ]

@@ -13,7 +13,7 @@ from metro.report.overview import ablations, overview
 
 def test_the_overview_names_the_best_h_and_the_number_of_pairs():
     """Eight pairs have no interval, twelve have one."""
-    (told,) = overview(by_task(group_rows(ROWS)), []).rows
+    (told,) = overview(by_task(group_rows(ROWS))).rows
     assert told[:4] == (
         "tworoom",
         "lewm-small-tworoom",
@@ -24,7 +24,7 @@ def test_the_overview_names_the_best_h_and_the_number_of_pairs():
     assert told[8] == "+12.5 (8 pairs)"
     twelve = {7: [50] * 9 + [None] * 3}
     more = runs(twelve, "metro") + runs({7: [None] * 8 + [50] * 4}, plan_blocks=3)
-    (told,) = overview(by_task(group_rows(more)), []).rows
+    (told,) = overview(by_task(group_rows(more))).rows
     assert re.fullmatch(r"\+41\.7 \[[+-]\d+, \+\d+\], 12 pairs", told[8])
 
 

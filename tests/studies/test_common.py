@@ -8,6 +8,7 @@ from metro.evaluation.records import append_records, read_records
 from metro.studies.common import (
     commits_of,
     measure_missing,
+    pair_line,
     pair_up,
     paper_table,
     parse_rows,
@@ -84,7 +85,7 @@ def test_pairs_are_of_common_runs_only():
     """Seed 7 is in both results and seed 8 in one: four pairs, at the shorter T."""
     short = runs({7: [90, None, None, None]}, plan_blocks=15, step_budget=150)
     pair = pair_up(only(METRO), only(short))
-    assert pair.difference.num_pairs == 4
+    assert pair.num_pairs == 4
     assert [result.over_seeds[0] for result in pair.both] == [0.5, 0.25]
 
 
@@ -95,7 +96,7 @@ def test_results_without_common_runs_are_no_pair():
 
 def test_a_pair_is_told_in_six_texts():
     """Both rates come first, then the gain in points, and the pairs last."""
-    texts = pair_up(only(METRO), only(FLAT)).texts
+    texts = pair_line(pair_up(only(METRO), only(FLAT)))
     assert (texts[0][:5], texts[1][:5], texts[2], texts[5]) == (
         "87.50", "37.50", "+50.0", "8",
     )  # fmt: skip

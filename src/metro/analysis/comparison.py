@@ -1,21 +1,24 @@
 """Methods side by side on one task: the best configuration of each, and pairs."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
-import numpy as np
-
-from metro.analysis.config_results import ConfigResult, best_config, first_best_budget
-from metro.analysis.paper import PaperResult
+from metro.analysis.config_results import (
+    ConfigResult,
+    MethodResult,
+    best_config,
+    first_best_budget,
+)
+from metro.analysis.grouping import group_by
+from metro.analysis.paper import PaperResult, load_paper_results
 from metro.analysis.statistics import (
     Interval,
     bootstrap_difference,
     discordant,
     mcnemar,
-    mean_and_std,
-    wilson,
 )
 from metro.analysis.task import MethodKey, Task
+from metro.evaluation.queries import Query
 from metro.models.presets import ACTION_BLOCK
 from metro.planners.methods import flat, metro
 from metro.planners.methods.registry import method_names
@@ -26,69 +29,36 @@ METRO_BEST = f"{METRO} (best T)"
 
 
 @dataclass(frozen=True)
-class MethodResult:
-    """A method's success on a task within T = ``step_budget``."""
-
-    label: str
-    """The method, perhaps with how its h was chosen."""
-    config: ConfigResult
-    """The configuration that represents it."""
-    step_budget: int
-
-    @property
-    def num_runs(self) -> int:
-        """Queries x seeds."""
-        return len(self.config.runs)
-
-    @property
-    def success(self) -> float:
-        """Share of runs that succeed within T."""
-        return self.config.success(self.step_budget)
-
-    @property
-    def interval(self) -> Interval:
-        """Wilson's 95 % interval of the success."""
-        return wilson(int(self.config.solved(self.step_budget).sum()), self.num_runs)
-
-    @property
-    def over_seeds(self) -> tuple[float, float | None]:
-        """Mean and deviation over planner seeds."""
-        return mean_and_std(self.config.solved(self.step_budget), self.config.seeds)
-
-    @property
-    def success_nontrivial(self) -> float | None:
-        """Success on non-trivial starts; None: every start already meets the goal."""
-        counted = ~self.config.is_trivial
-        solved = self.config.solved(self.step_budget)
-        return float(solved[counted].mean()) if counted.any() else None
-
-
-@dataclass(frozen=True)
 class Difference:
-    """Two methods on the same queries and seeds, within the same T.
+    """Two results reduced to the queries and seeds that both have, within the same T.
 
     The gain is the first's success minus the second's; its 95 % interval resamples
     queries, and p is McNemar's exact test. ``only_first`` counts the pairs that only
     the first solved.
     """
 
-    first: str
-    second: str
-    step_budget: int
-    num_pairs: int
+    first: MethodResult
+    second: MethodResult
     gain: float
     interval: Interval
     only_first: int
     only_second: int
     p_value: float
 
+    @property
+    def both(self) -> tuple[MethodResult, MethodResult]:
+        """The two results."""
+        return self.first, self.second
+
+    @property
+    def num_pairs(self) -> int:
+        """Queries x seeds that both have."""
+        return self.first.num_runs
+
 
 def by_task(configs: Iterable[ConfigResult]) -> dict[Task, list[ConfigResult]]:
     """Return the results of every task, tasks in order."""
-    tasks: dict[Task, list[ConfigResult]] = {}
-    for config in configs:
-        tasks.setdefault(config.task, []).append(config)
-    return dict(sorted(tasks.items()))
+    return dict(sorted(group_by(configs, lambda config: config.task).items()))
 
 
 def methods_of(configs: Sequence[ConfigResult]) -> dict[str, list[ConfigResult]]:
@@ -116,11 +86,6 @@ def method_rank(key: MethodKey) -> tuple[int, str]:
     return (names.index(key.name) if key.name in names else len(names)), key.label
 
 
-def budgets_of(distance: int) -> tuple[int, int]:
-    """Return the budgets T that methods are compared at: 2 d and 4 d."""
-    return 2 * distance, 4 * distance
-
-
 def method_results(label: str, configs: Sequence[ConfigResult]) -> list[MethodResult]:
     """Return a method's best at T = 2 d and 4 d; for metro also its first best T.
 
@@ -128,7 +93,7 @@ def method_results(label: str, configs: Sequence[ConfigResult]) -> list[MethodRe
     """
     if not configs:
         return []
-    budgets = list(budgets_of(configs[0].task.goal_distance))
+    budgets = configs[0].task.usual_budgets
     most = max(config.step_budget for config in configs)
     able = [budget for budget in budgets if budget <= most] or [most]
     best = [(budget, best_config(configs, budget)) for budget in able]
@@ -162,25 +127,36 @@ def longest(results: Sequence[MethodResult]) -> MethodResult:
 
 def difference(first: MethodResult, second: MethodResult) -> Difference | None:
     """Return how two methods differ within the same T; None: no pair in common."""
-    pairs = [_solved_by_run(result) for result in (first, second)]
-    # Sorted: the bootstrap numbers queries as they come, and must not depend on a set.
-    common = sorted(pairs[0].keys() & pairs[1].keys())
+    runs = [
+        {(run.query, run.seed) for run in one.config.runs} for one in (first, second)
+    ]
+    common = runs[0] & runs[1]
     if not common:
         return None
-    one, other = (np.array([runs[key] for key in common]) for runs in pairs)
+    first, second = (_keep(result, common) for result in (first, second))
+    # Both are sorted by query, then seed: the n-th runs of the two are a pair.
+    one, other = (
+        result.config.solved(result.step_budget) for result in (first, second)
+    )
     only_first, only_second = discordant(one, other)
     return Difference(
-        first=first.label,
-        second=second.label,
-        step_budget=first.step_budget,
-        num_pairs=len(common),
+        first=first,
+        second=second,
         gain=float(one.mean() - other.mean()),
-        # Without the seed: runs of one query fail together, so they are drawn together.
-        interval=bootstrap_difference(one, other, [key[:3] for key in common]),
+        # By query: runs of one query fail together, so they are drawn together.
+        interval=bootstrap_difference(
+            one, other, [run.query for run in first.config.runs]
+        ),
         only_first=only_first,
         only_second=only_second,
         p_value=mcnemar(one, other),
     )
+
+
+def _keep(result: MethodResult, common: set[tuple[Query, int]]) -> MethodResult:
+    """Return a result of the runs alone whose query and seed are in ``common``."""
+    runs = tuple(run for run in result.config.runs if (run.query, run.seed) in common)
+    return replace(result, config=replace(result.config, runs=runs))
 
 
 def differences(configs: Sequence[ConfigResult]) -> list[Difference]:
@@ -197,27 +173,16 @@ def differences(configs: Sequence[ConfigResult]) -> list[Difference]:
     return [pair for pair in pairs if pair is not None]
 
 
-def paper_of(
-    task: Task, label: str, step_budget: int, paper: Iterable[PaperResult]
-) -> list[PaperResult]:
+def paper_of(task: Task, label: str, step_budget: int) -> list[PaperResult]:
     """Return what the paper reports of a method at this d; the same T first."""
     # Flat at its best h is not in the paper: its label finds nothing there.
     method = {FLAT_PAPER: FLAT, METRO_BEST: METRO}.get(label, label)
     wanted = (task.benchmark, task.family, method, task.goal_distance)
     found = [
         one
-        for one in paper
+        for one in load_paper_results()
         if one.mean is not None
         and (one.benchmark, one.family, one.method, one.goal_distance) == wanted
     ]
     # False sorts first, and sorting is stable: the rest keeps the paper's order.
     return sorted(found, key=lambda one: one.step_budget != step_budget)
-
-
-def _solved_by_run(result: MethodResult) -> dict[tuple[int, int, int, int], bool]:
-    """Return whether each (episode, start, goal, seed) was solved within T."""
-    solved = result.config.solved(result.step_budget)
-    return {
-        (run.query.episode, run.query.start, run.query.goal, run.seed): bool(done)
-        for run, done in zip(result.config.runs, solved, strict=True)
-    }

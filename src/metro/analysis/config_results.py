@@ -9,7 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metro.analysis.episode_results import PHASES, PLANNING, EpisodeResult
-from metro.analysis.statistics import non_dominated, success_curve
+from metro.analysis.statistics import (
+    Interval,
+    mean_and_std,
+    non_dominated,
+    success_curve,
+    wilson,
+)
 from metro.analysis.task import RunConfig
 from metro.errors import BenchmarkError
 from metro.models.presets import ACTION_BLOCK
@@ -141,6 +147,49 @@ class ConfigResult(RunConfig):
         return sum((Counter(row.kinds) for row in self.runs), Counter[str]())
 
 
+@dataclass(frozen=True)
+class MethodResult:
+    """A method's success on a task within T = ``step_budget``."""
+
+    label: str
+    """The method, perhaps with how its h was chosen."""
+    config: ConfigResult
+    """The configuration that represents it."""
+    step_budget: int
+
+    @property
+    def num_runs(self) -> int:
+        """Queries x seeds."""
+        return len(self.config.runs)
+
+    @property
+    def success(self) -> float:
+        """Share of runs that succeed within T."""
+        return self.config.success(self.step_budget)
+
+    @property
+    def seconds(self) -> float:
+        """Mean seconds of planning in an episode that ends at T."""
+        return self.config.planning_seconds(self.step_budget)
+
+    @property
+    def interval(self) -> Interval:
+        """Wilson's 95 % interval of the success."""
+        return wilson(int(self.config.solved(self.step_budget).sum()), self.num_runs)
+
+    @property
+    def over_seeds(self) -> tuple[float, float | None]:
+        """Mean and deviation over planner seeds."""
+        return mean_and_std(self.config.solved(self.step_budget), self.config.seeds)
+
+    @property
+    def success_nontrivial(self) -> float | None:
+        """Success on non-trivial starts; None: every start already meets the goal."""
+        counted = ~self.config.is_trivial
+        solved = self.config.solved(self.step_budget)
+        return float(solved[counted].mean()) if counted.any() else None
+
+
 def best_covered(configs: Sequence[ConfigResult]) -> list[ConfigResult]:
     """Return the configurations with the most queries, whatever the number of seeds."""
     most = max((config.num_queries for config in configs), default=0)
@@ -197,27 +246,17 @@ def first_best_budget(config: ConfigResult, step_budget: int) -> int:
     return min(step_budget, -(-max(first, 1) // ACTION_BLOCK) * ACTION_BLOCK)
 
 
-@dataclass(frozen=True)
-class BudgetResult:
-    """One (h, H, T): its success, and seconds of planning per episode."""
-
-    config: ConfigResult
-    step_budget: int
-    success: float
-    seconds: float
-
-
-def at_budgets(config: ConfigResult, budgets: Iterable[int]) -> list[BudgetResult]:
+def at_budgets(config: ConfigResult, budgets: Iterable[int]) -> list[MethodResult]:
     """Return a configuration at every T that it was run for, by rising T."""
     return [
-        BudgetResult(config, t, config.success(t), config.planning_seconds(t))
+        MethodResult(config.method, config, t)
         # The lists overlap: 2 d is often one of the paper's budgets.
         for t in sorted(set(budgets))
         if t <= config.step_budget
     ]
 
 
-def pareto_front(configs: Sequence[ConfigResult]) -> list[BudgetResult]:
+def pareto_front(configs: Sequence[ConfigResult]) -> list[MethodResult]:
     """Return the (h, H, T) that no other one beats, by rising seconds.
 
     Only those with any success, as in the paper's Sec. 6.1.
@@ -226,13 +265,11 @@ def pareto_front(configs: Sequence[ConfigResult]) -> list[BudgetResult]:
         point
         # Few queries would win a place on the front by luck.
         for config in best_covered(configs)
-        for point in at_budgets(config, _paper_budgets(config))
+        for point in at_budgets(
+            config,
+            (*PAPER_BUDGETS, *config.task.usual_budgets, config.step_budget),
+        )
         if point.success > 0
     ]
     kept = non_dominated([p.success for p in points], [p.seconds for p in points])
     return [points[place] for place in kept]
-
-
-def _paper_budgets(config: ConfigResult) -> tuple[int, ...]:
-    distance = config.task.goal_distance
-    return (*PAPER_BUDGETS, 2 * distance, 4 * distance, config.step_budget)

@@ -1,8 +1,9 @@
 """Rows grouped by configuration; clear mistakes are refused, the rest is noted."""
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
-from typing import Any
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from dataclasses import fields
+from typing import Any, TypeVar
 
 from metro.analysis.config_results import ConfigResult
 from metro.analysis.episode_results import EpisodeResult, read_results
@@ -10,25 +11,31 @@ from metro.analysis.task import RunConfig
 from metro.errors import BenchmarkError
 from metro.evaluation.queries import Query
 
+Item = TypeVar("Item")
+Key = TypeVar("Key", bound=Hashable)
+
+
+def group_by(
+    items: Iterable[Item], key: Callable[[Item], Key]
+) -> dict[Key, list[Item]]:
+    """Return the items of every key, keys and items in the order they come in."""
+    groups: dict[Key, list[Item]] = {}
+    for item in items:
+        groups.setdefault(key(item), []).append(item)
+    return groups
+
 
 def group_rows(rows: Iterable[Mapping[str, Any]]) -> list[ConfigResult]:
     """Return the rows grouped by task, method and configuration, sorted.
 
     Broken rows, and rows of the same run that disagree, are refused.
     """
-    groups: dict[RunConfig, list[EpisodeResult]] = {}
     # T is no part: success latches, so runs of different T answer for each other.
-    for row in read_results(rows):
-        config = RunConfig(
-            task=row.task,
-            key=row.key,
-            plan_blocks=row.plan_blocks,
-            waypoint_budget=row.waypoint_budget,
-            macro_steps=row.macro_steps,
-            graph=row.graph,
-            macro=row.macro,
-        )
-        groups.setdefault(config, []).append(row)
+    names = [field.name for field in fields(RunConfig)]
+    groups = group_by(
+        read_results(rows),
+        lambda row: RunConfig(*(getattr(row, name) for name in names)),
+    )
     return sorted((_group(*group) for group in groups.items()), key=_order)
 
 

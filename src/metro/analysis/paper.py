@@ -3,6 +3,7 @@
 import tomllib
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -48,7 +49,8 @@ class PaperResult:
     arrival_ratio: float | None = None
 
 
-def load_paper_results() -> list[PaperResult]:
+@cache
+def load_paper_results() -> tuple[PaperResult, ...]:
     """Return the paper's results by benchmark and family, metro first, by d and T."""
     reported = read_paper_results(benchmarks_folder() / PAPER_FILE)
     known = {_place(one) for one in reported}
@@ -57,7 +59,7 @@ def load_paper_results() -> list[PaperResult]:
     listed = [one for benchmark in benchmarks for one in _front_settings(benchmark)]
     # A setting with a number is in both lists; the one with the number is kept.
     new = [one for one in listed if _place(one) not in known]
-    return sorted(reported + flat + new, key=_order)
+    return tuple(sorted(reported + flat + new, key=_order))
 
 
 def read_paper_results(file: Path) -> list[PaperResult]:

@@ -4,8 +4,8 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from typing import Any
 
-from metro.analysis.comparison import MethodResult, by_task
-from metro.analysis.config_results import ConfigResult, best_config
+from metro.analysis.comparison import by_task
+from metro.analysis.config_results import ConfigResult, MethodResult, best_config
 from metro.analysis.formatting import NOT_RUN, NOTHING, number, paper_percent, percent
 from metro.analysis.grouping import group_rows
 from metro.analysis.paper import PaperResult, load_paper_results

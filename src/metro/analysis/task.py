@@ -31,6 +31,11 @@ class Task:
         return name if self.episodes is None else f"{name}, {self.episodes:,} episodes"
 
     @property
+    def usual_budgets(self) -> tuple[int, int]:
+        """The budgets T that methods are compared at: 2 d and 4 d."""
+        return 2 * self.goal_distance, 4 * self.goal_distance
+
+    @property
     def title(self) -> str:
         """What to call the task, if there is one corpus of its benchmark only."""
         return f"{self.benchmark}, {self.family}, d = {self.goal_distance}"

@@ -1,16 +1,21 @@
 """From rows to pages: report.md, report.html and the plots."""
 
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 
 from metro.analysis.comparison import METRO, by_task
+from metro.analysis.config_results import ConfigResult, best_covered
+from metro.analysis.formatting import NOT_RUN
 from metro.analysis.grouping import group_rows
-from metro.analysis.paper import load_paper_results
+from metro.analysis.reproduce import command_of_config
 from metro.analysis.task import Task
-from metro.errors import BenchmarkError, storage_errors
+from metro.errors import BenchmarkError, short, storage_errors
+from metro.planners.methods.registry import method_names
 from metro.report.document import (
     Block,
     Command,
+    Fold,
     Heading,
     Picture,
     Prose,
@@ -21,7 +26,17 @@ from metro.report.html import sections, to_html
 from metro.report.inputs import ReportInputs, ReportPicture
 from metro.report.overview import Tasks, ablations, missing, overview
 from metro.report.study import Section, Study, study_part
-from metro.report.task_sections import Plots, task_sections, titles_of
+from metro.report.tables import (
+    arrivals,
+    by_tag,
+    fronts,
+    paired,
+    source_of,
+    success_table,
+    times,
+)
+
+Plots = Mapping[Task, Sequence[Picture]]
 
 _MOST_NAMES = 4
 """With more names a title would be unreadable: they are counted."""
@@ -42,6 +57,12 @@ _READING = """\
 - Of several h or H the best is shown, chosen on the same queries, as in the paper.
 - best T is the smallest T with metro's success at the longest T.
 - The paper's numbers are of its models and recordings, ours of those named here."""
+_PAIRING = (
+    "Only queries and seeds that both methods have. The interval is a bootstrap over "
+    "queries. p is McNemar's exact test, which takes seeds of one query as "
+    "independent: trust the interval first."
+)
+_UNPAIRED = "Not run: metro and another method on the same queries and seeds."
 _PLOTS = {
     "success": "success within T, with 95 % bands",
     "seconds": "success against seconds of planning",
@@ -107,7 +128,6 @@ def _page(
     inputs: ReportInputs, tasks: Tasks, plots: Plots, studies: Section
 ) -> list[Block]:
     """Return the page: the opening figure, findings, then one table per question."""
-    paper = load_paper_results()
     page: list[Block] = [
         Heading(title_of(inputs, tasks), 1),
         Text(_lead(inputs, tasks)),
@@ -119,10 +139,10 @@ def _page(
         page += [Heading(heading)] if heading else []
         page += [Prose(body)] if body else []
     page += [Heading("Overview"), Text("Does metro reach farther goals than others?")]
-    page += [overview(tasks, paper), Prose(_READING)]
+    page += [overview(tasks), Prose(_READING)]
     page += [Heading("Ablations"), Text("What does each part of metro contribute?")]
     page += [*ablations(tasks), *studies.blocks]
-    page += task_sections(tasks, paper, plots)
+    page += _task_sections(tasks, plots)
     page += _pictures(inputs.pictures)
     return [*page, Heading("What is missing"), missing(tasks)]
 
@@ -175,3 +195,75 @@ def _pictures(pictures: Sequence[ReportPicture]) -> list[Block]:
             Command(shown.command),
         ]
     return page
+
+
+def _task_sections(tasks: Tasks, plots: Plots) -> list[Block]:
+    """Return a folded section per task, below a heading per benchmark."""
+    page: list[Block] = []
+    titles = titles_of(tasks)
+    for benchmark in dict.fromkeys(task.benchmark for task in tasks):
+        page.append(Heading(benchmark))
+        for task, configs in tasks.items():
+            if task.benchmark == benchmark:
+                blocks = _section(configs, plots.get(task, []))
+                # Folded, for there are dozens of tasks and a reader wants one.
+                page.append(Fold(Heading(titles[task], 3), tuple(blocks)))
+    return page
+
+
+def _section(configs: Sequence[ConfigResult], plots: Sequence[Picture]) -> list[Block]:
+    pairs, tagged = paired(configs), by_tag(configs)
+    page: list[Block] = [Text(_description(configs)), success_table(configs)]
+    for plot in plots:
+        page += [plot, Text(f"{plot.description}. {source_of(configs)}")]
+    page += [Heading("Paired differences", 4)]
+    page += [Text(_UNPAIRED)] if pairs is None else [pairs, Text(_PAIRING)]
+    page += [Heading("Arrival and sub-goals", 4), arrivals(configs)]
+    page += [Heading("Time", 4), times(configs)]
+    page += [Heading("Pareto fronts: success and seconds", 4), fronts(configs)]
+    if tagged is not None:
+        page += [Heading("By kind of query", 4), tagged]
+    page += [Heading("Notes", 4)] if _notes(configs) else []
+    page += [Text(f"Note: {note}.") for note in _notes(configs)]
+    # Settings that differ only in their graph have the same command.
+    commands = dict.fromkeys(map(command_of_config, configs))
+    return [*page, Heading("Commands", 4), Command("\n".join(commands))]
+
+
+def titles_of(tasks: Iterable[Task]) -> dict[Task, str]:
+    """Return the titles of tasks; where two would be the same, with their corpus."""
+    known = list(tasks)
+    counts = Counter(task.title for task in known)
+    return {
+        task: task.title + (f", {task.recordings}" if counts[task.title] > 1 else "")
+        for task in known
+    }
+
+
+def _description(configs: Sequence[ConfigResult]) -> str:
+    task, run = configs[0].task, {config.key.name for config in configs}
+    left = [name for name in method_names() if name not in run]
+    model, corpus, _ = map(short, task.digests)
+    return (
+        f"Model {task.model} ({model}); recordings {task.recordings} ({corpus}); "
+        f"rendering {task.rendering}; queries {task.queries}. "
+        f"{NOT_RUN.capitalize()}: {', '.join(left) or 'nothing'}."
+    )
+
+
+def _notes(configs: Sequence[ConfigResult]) -> list[str]:
+    notes = [f"{config.name}: {note}" for config in configs for note in config.notes]
+    for method in sorted({config.method for config in configs}):
+        some = [config for config in configs if config.method == method]
+        # What `best_config` leaves out must be visible: it may have more success.
+        full = best_covered(some)
+        left = [config.name for config in some if config not in full]
+        if left:
+            notes.append(
+                f"not chosen from, for they have less than {full[0].num_queries} "
+                f"queries: {'; '.join(left)}"
+            )
+    graphs = sorted({short(config.graph) for config in configs if config.graph})
+    if len(graphs) > 1:
+        notes.append(f"graphs of different latents: {', '.join(graphs)}")
+    return notes

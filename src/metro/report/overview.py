@@ -10,8 +10,6 @@ from metro.analysis.comparison import (
     FLAT_BEST,
     FLAT_PAPER,
     METRO,
-    MethodResult,
-    budgets_of,
     by_task,
     difference,
     method_results,
@@ -19,10 +17,9 @@ from metro.analysis.comparison import (
     paper_of,
     result_at,
 )
-from metro.analysis.config_results import ConfigResult, best_covered
+from metro.analysis.config_results import ConfigResult, MethodResult, best_covered
 from metro.analysis.formatting import NOT_RUN
 from metro.analysis.grouping import group_rows
-from metro.analysis.paper import PaperResult, load_paper_results
 from metro.analysis.task import Task
 from metro.benchmark import benchmark_names
 from metro.planners.methods.committed import COMMITTED
@@ -56,16 +53,15 @@ _PROTOCOL = {
 
 def headline_rows(rows: Iterable[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Return the success of every method on every task as plain values, for JSON."""
-    paper = load_paper_results()
     return [
-        _plain(result, paper)
+        _plain(result)
         for configs in by_task(group_rows(rows)).values()
         for label, some in methods_of(configs).items()
         for result in method_results(label, some)
     ]
 
 
-def _plain(result: MethodResult, paper: Sequence[PaperResult]) -> dict[str, Any]:
+def _plain(result: MethodResult) -> dict[str, Any]:
     task, config = result.config.task, result.config
     mean, std = result.over_seeds
     return {
@@ -89,17 +85,17 @@ def _plain(result: MethodResult, paper: Sequence[PaperResult]) -> dict[str, Any]
         "commits": sorted({run.commit for run in config.runs}),
         "paper": [
             {"step_budget": one.step_budget, "mean": one.mean, "std": one.std}
-            for one in paper_of(task, result.label, result.step_budget, paper)
+            for one in paper_of(task, result.label, result.step_budget)
         ],
     }
 
 
-def overview(tasks: Tasks, paper: Sequence[PaperResult]) -> Table:
+def overview(tasks: Tasks) -> Table:
     """Return success within 2 d, and metro's lead on the runs that both have."""
     header = ("benchmark", "model", "recordings", "d", METRO, FLAT_PAPER, FLAT_BEST,
               "hierarchical (best)", f"metro − {FLAT_BEST}", "metro − hierarchical",
               "paper's metro")  # fmt: skip
-    rows = tuple(_overview_row(task, some, paper) for task, some in tasks.items())
+    rows = tuple(_overview_row(task, some) for task, some in tasks.items())
     caption = (
         f"Success within T = 2 d in percent [95 %], n = queries x seeds. Differences "
         f"are paired, without an interval below {_FEWEST_PAIRS} pairs. hierarchical: "
@@ -108,10 +104,8 @@ def overview(tasks: Tasks, paper: Sequence[PaperResult]) -> Table:
     return Table(header, rows, caption)
 
 
-def _overview_row(
-    task: Task, configs: Sequence[ConfigResult], paper: Sequence[PaperResult]
-) -> tuple[str, ...]:
-    methods, short = methods_of(configs), budgets_of(task.goal_distance)[0]
+def _overview_row(task: Task, configs: Sequence[ConfigResult]) -> tuple[str, ...]:
+    methods, short = methods_of(configs), task.usual_budgets[0]
     results = {label: result_at(label, some, short) for label, some in methods.items()}
     metro, flat = results[METRO], results[FLAT_BEST]
     rivals = [r for name in _HIERARCHICAL if (r := results.get(name))]
@@ -124,7 +118,7 @@ def _overview_row(
         success_text(flat) + _blocks_tried(flat, methods[FLAT_BEST]),
         NOT_RUN if rival is None else f"{rival.label}: {success_text(rival)}",
         *(_gain(metro, other) for other in (flat, rival)),
-        paper_text(task, METRO, short, paper),
+        paper_text(task, METRO, short),
     )
 
 
@@ -166,7 +160,7 @@ def ablations(tasks: Tasks) -> list[Block]:
             _gain(metro, other),
         )
         for task, configs in tasks.items()
-        for name, budget in product(_LEFT_OUT, budgets_of(task.goal_distance))
+        for name, budget in product(_LEFT_OUT, task.usual_budgets)
         if (metro := result_at(METRO, methods_of(configs)[METRO], budget))
         and (other := result_at(name, methods_of(configs).get(name, []), budget))
     ]

@@ -13,13 +13,11 @@ from metro.analysis.comparison import (
     FLAT_BEST,
     FLAT_PAPER,
     METRO,
-    MethodResult,
-    budgets_of,
     longest,
     method_results,
     methods_of,
 )
-from metro.analysis.config_results import ConfigResult, pareto_front
+from metro.analysis.config_results import ConfigResult, MethodResult, pareto_front
 from metro.analysis.statistics import wilson
 from metro.analysis.task import Task
 from metro.errors import MissingExtra
@@ -147,7 +145,7 @@ def draw_curves(configs: Sequence[ConfigResult]) -> bytes:
         results = method_results(label, some)
         if results:
             _curve(axes, longest(results), _look(label, some[0]))
-    budgets = budgets_of(configs[0].task.goal_distance)
+    budgets = configs[0].task.usual_budgets
     for budget, name in zip(budgets, ("2 d", "4 d"), strict=True):
         if budget <= axes.get_xlim()[1]:
             axes.axvline(budget, color="#999999", linestyle=":", linewidth=1)

@@ -7,15 +7,14 @@ import numpy as np
 from metro.analysis.comparison import (
     FLAT_BEST,
     METRO,
-    MethodResult,
-    budgets_of,
+    Difference,
     differences,
     longest,
     method_results,
     methods_of,
     paper_of,
 )
-from metro.analysis.config_results import ConfigResult, pareto_front
+from metro.analysis.config_results import ConfigResult, MethodResult, pareto_front
 from metro.analysis.episode_results import PHASES, PLANNING
 from metro.analysis.formatting import (
     NOT_RUN,
@@ -26,28 +25,26 @@ from metro.analysis.formatting import (
     paper_percent,
     percent,
 )
-from metro.analysis.paper import PaperResult
 from metro.analysis.statistics import arrival_ratio, wilson
 from metro.analysis.task import UNKNOWN, Task
 from metro.errors import short
 from metro.report.document import Table
 
+PAIR_HEADER = ("points", "95 %", "p", "pairs")
 _UNTAGGED = "untagged"
 
 
-def success_table(
-    configs: Sequence[ConfigResult], paper: Sequence[PaperResult]
-) -> Table:
+def success_table(configs: Sequence[ConfigResult]) -> Table:
     """Return each method's success within T, with the paper's number beside it."""
-    rows, task = [], configs[0].task
+    rows: list[tuple[str, ...]] = []
+    task = configs[0].task
     for label, some in methods_of(configs).items():
         results = method_results(label, some)
-        rows += [_success_row(result, paper) for result in results]
+        rows += map(_success_row, results)
         # It keeps its line: a method that is not shown is not missed.
         if not results:
-            budgets = budgets_of(task.goal_distance)
-            known = paper_text(task, label, budgets[0], paper)
-            named = ", ".join(map(str, budgets))
+            known = paper_text(task, label, task.usual_budgets[0])
+            named = ", ".join(map(str, task.usual_budgets))
             empty = [NOTHING] * 4
             rows.append((label, NOTHING, NOTHING, named, NOT_RUN, *empty, known))
     header = ("method", "h", "H", "T", "success", "95 %", "mean ± std",
@@ -55,7 +52,7 @@ def success_table(
     return Table(header, tuple(rows), source_of(configs))
 
 
-def _success_row(result: MethodResult, paper: Sequence[PaperResult]) -> tuple[str, ...]:
+def _success_row(result: MethodResult) -> tuple[str, ...]:
     left = result.success_nontrivial
     return (
         result.label,
@@ -66,34 +63,35 @@ def _success_row(result: MethodResult, paper: Sequence[PaperResult]) -> tuple[st
         percent(*result.over_seeds),
         NOTHING if left is None else f"{100 * left:.1f}",
         str(result.num_runs),
-        paper_text(result.config.task, result.label, result.step_budget, paper),
+        paper_text(result.config.task, result.label, result.step_budget),
     )
 
 
 def paired(configs: Sequence[ConfigResult]) -> Table | None:
     """Return metro against the others on the same queries and seeds; None: no pair."""
-    rows = tuple(
-        (
-            f"{pair.first} − {pair.second}",
-            str(pair.step_budget),
-            f"{100 * pair.gain:+.1f}",
-            ends(pair.interval, "+"),
-            f"{pair.only_first} : {pair.only_second}",
-            p_value_text(pair.p_value),
-            str(pair.num_pairs),
-        )
-        for pair in differences(configs)
-    )
+    rows = []
+    for pair in differences(configs):
+        names = f"{pair.first.label} − {pair.second.label}"
+        apart = f"{pair.only_first} : {pair.only_second}"
+        gain, interval, *certainty = pair_texts(pair)
+        budget = str(pair.first.step_budget)
+        rows.append((names, budget, gain, interval, apart, *certainty))
     header = ("difference", "T", "points", "95 %", "only one solved", "p", "pairs")
-    return Table(header, rows, source_of(configs)) if rows else None
+    return Table(header, tuple(rows), source_of(configs)) if rows else None
 
 
-def arrivals(configs: Sequence[ConfigResult], paper: Sequence[PaperResult]) -> Table:
+def pair_texts(pair: Difference) -> tuple[str, str, str, str]:
+    """Return how two results differ, under `PAIR_HEADER`."""
+    gain, interval = f"{100 * pair.gain:+.1f}", ends(pair.interval, "+")
+    return gain, interval, p_value_text(pair.p_value), str(pair.num_pairs)
+
+
+def arrivals(configs: Sequence[ConfigResult]) -> Table:
     """Return how soon each method arrives, and which kinds of sub-goals it had."""
     rows = []
     for result in _longest(configs):
         task = result.config.task
-        reported = paper_of(task, result.label, result.step_budget, paper)
+        reported = paper_of(task, result.label, result.step_budget)
         ratios = [one.arrival_ratio for one in reported if one.arrival_ratio]
         rows.append(
             (
@@ -188,11 +186,9 @@ def source_of(configs: Iterable[ConfigResult]) -> str:
     )
 
 
-def paper_text(
-    task: Task, label: str, step_budget: int, paper: Sequence[PaperResult]
-) -> str:
+def paper_text(task: Task, label: str, step_budget: int) -> str:
     """Return the paper's numbers at this d, with their T if it is not ours."""
-    found = paper_of(task, label, step_budget, paper)
+    found = paper_of(task, label, step_budget)
     same = [one for one in found if one.step_budget == step_budget]
     shown = [
         paper_percent(one) + ("" if same else f" (T = {one.step_budget})")

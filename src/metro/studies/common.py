@@ -3,18 +3,18 @@
 import json
 import tomllib
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, TypeVar
 
-from metro.analysis.comparison import Difference, MethodResult, difference
-from metro.analysis.config_results import ConfigResult
-from metro.analysis.formatting import ends, p_value_text, percent
+from metro.analysis.comparison import Difference, difference
+from metro.analysis.config_results import ConfigResult, MethodResult
+from metro.analysis.formatting import percent
 from metro.analysis.task import UNKNOWN
 from metro.benchmark import PAPER_FILE, benchmarks_folder
 from metro.errors import BenchmarkError
 from metro.evaluation.records import Record, append_records, read_records
 from metro.report.document import Block, Text
+from metro.report.tables import pair_texts
 
 Parsed = TypeVar("Parsed")
 
@@ -93,59 +93,23 @@ def paper_table(name: str) -> list[dict[str, Any]]:
         raise BenchmarkError(f"{file} cannot be read: {error}.") from error
 
 
-@dataclass(frozen=True)
-class PairedResults:
-    """Two results reduced to the queries and seeds that both have."""
-
-    first: MethodResult
-    second: MethodResult
-    difference: Difference
-
-    @property
-    def both(self) -> tuple[MethodResult, MethodResult]:
-        """The two results."""
-        return self.first, self.second
-
-    @property
-    def texts(self) -> tuple[str, ...]:
-        """Both success rates, and under `PAIR_HEADER` how they differ."""
-        return (
-            percent(*self.first.over_seeds),
-            percent(*self.second.over_seeds),
-            f"{100 * self.difference.gain:+.1f}",
-            ends(self.difference.interval, "+"),
-            p_value_text(self.difference.p_value),
-            str(self.difference.num_pairs),
-        )
-
-
-PAIR_HEADER = ("points", "95 %", "p", "pairs")
-
-
 def pair_up(
     first: ConfigResult, second: ConfigResult, step_budget: int | None = None
-) -> PairedResults | None:
-    """Return both results on the runs that they have in common; None: there are none.
+) -> Difference | None:
+    """Return how two results differ on the runs that both have; None: there are none.
 
     Success counts within T = ``step_budget``, else within the longest T of both.
     """
-    keys = [
-        {(run.query, run.seed) for run in result.runs} for result in (first, second)
-    ]
-    common = keys[0] & keys[1]
-    if not common:
-        return None
     # Nothing is known beyond the shorter of the two runs.
     budget = step_budget or min(first.step_budget, second.step_budget)
-    one, other = (_keep(result, common, budget) for result in (first, second))
-    found = difference(one, other)
-    return None if found is None else PairedResults(one, other, found)
+    return difference(
+        *(MethodResult(result.method, result, budget) for result in (first, second))
+    )
 
 
-def _keep(result: ConfigResult, common: set[Any], budget: int) -> MethodResult:
-    """Return the runs that both have, within T = ``budget``."""
-    runs = tuple(run for run in result.runs if (run.query, run.seed) in common)
-    return MethodResult(result.method, replace(result, runs=runs), budget)
+def pair_line(pair: Difference) -> tuple[str, ...]:
+    """Return both success rates, and under `PAIR_HEADER` how they differ."""
+    return (*(percent(*one.over_seeds) for one in pair.both), *pair_texts(pair))
 
 
 def notes_of(results: Iterable[ConfigResult]) -> list[Block]:

@@ -1,9 +1,9 @@
 """Metro against one other method: the same without re-entry, and the oracle."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 
-from metro.analysis.comparison import METRO, by_task, paper_of
+from metro.analysis.comparison import METRO, Difference, by_task, paper_of
 from metro.analysis.config_results import ConfigResult, best_config
 from metro.analysis.formatting import NOT_RUN, NOTHING, number, paper_percent
 from metro.analysis.grouping import group_rows
@@ -11,14 +11,13 @@ from metro.analysis.paper import PaperResult, load_paper_results
 from metro.evaluation.records import Record
 from metro.planners.methods import oracle
 from metro.planners.methods.committed import COMMITTED
-from metro.report.document import Block, Table, Text
+from metro.report.document import Table, Text
 from metro.report.study import Section, Study
-from metro.report.tables import arrival_of, paper_text
+from metro.report.tables import PAIR_HEADER, arrival_of, paper_text
 from metro.studies.common import (
-    PAIR_HEADER,
-    PairedResults,
     commits_of,
     notes_of,
+    pair_line,
     pair_up,
 )
 
@@ -37,10 +36,9 @@ _ARRIVAL = (
 
 @dataclass(frozen=True)
 class _Comparison:
-    """One method beside metro, with the paper's results; perhaps with arrivals."""
+    """One method beside metro and the paper's results; perhaps with arrivals."""
 
     method: str
-    paper: Sequence[PaperResult]
     with_arrivals: bool
 
     @property
@@ -54,7 +52,7 @@ class _Comparison:
             *self._arrivals("paper's arrivals"),
         )
 
-    def line(self, pair: PairedResults) -> tuple[str, ...]:
+    def line(self, pair: Difference) -> tuple[str, ...]:
         """Return the line of a pair of ours."""
         task, budget = pair.first.config.task, pair.first.step_budget
         setting = (task.goal_distance, *pair.first.config.setting, budget)
@@ -62,23 +60,23 @@ class _Comparison:
             result.arrival_ratio
             for name in (METRO, self.method)
             # The same T comes first; at another T arrivals are others too.
-            for result in paper_of(task, name, budget, self.paper)[:1]
+            for result in paper_of(task, name, budget)[:1]
         ]
         return (
-            *(task.benchmark, task.model, *map(str, setting), *pair.texts),
+            *(task.benchmark, task.model, *map(str, setting), *pair_line(pair)),
             *self._arrivals(*(_ratio(arrival_of(line)) for line in pair.both)),
-            paper_text(task, METRO, budget, self.paper),
-            paper_text(task, self.method, budget, self.paper),
+            paper_text(task, METRO, budget),
+            paper_text(task, self.method, budget),
             *self._arrivals(" and ".join(map(_ratio, theirs)) or NOTHING),
         )
 
-    def missing_lines(self, pairs: Sequence[PairedResults]) -> list[tuple[str, ...]]:
+    def missing_lines(self, pairs: Sequence[Difference]) -> list[tuple[str, ...]]:
         """Return a line for each of the paper's results that we have no pair of."""
         tasks = [pair.second.config.task for pair in pairs]
         known = {(task.benchmark, task.family, task.goal_distance) for task in tasks}
         return [
             self._missing_line(result)
-            for result in self.paper
+            for result in load_paper_results()
             # T is left out: a task that we ran for any T is not missing.
             if result.method == self.method and _place(result)[:3] not in known
         ]
@@ -87,7 +85,7 @@ class _Comparison:
         # The paper lists some settings without a number, which cannot stand beside one.
         metro = next(
             result
-            for result in self.paper
+            for result in load_paper_results()
             if result.method == METRO
             and _place(result) == _place(other)
             and result.mean is not None
@@ -108,9 +106,7 @@ class _Comparison:
         return texts if self.with_arrivals else ()
 
 
-def find_pairs(
-    results: Sequence[ConfigResult], method: str, paper: Sequence[PaperResult]
-) -> list[PairedResults]:
+def find_pairs(results: Sequence[ConfigResult], method: str) -> list[Difference]:
     """Return metro beside every result of a method, on the same task and h.
 
     Within the longest T that both had, and within the paper's if that is shorter. The
@@ -123,20 +119,14 @@ def find_pairs(
             alike = [result for result in some if _is_alike(result, other)]
             # The longest of any H: `best_config` drops those that were run for less.
             longest = max((result.step_budget for result in alike), default=0)
-            for budget in _budgets(other, min(longest, other.step_budget), paper):
+            longest = min(longest, other.step_budget)
+            theirs = [one.step_budget for one in paper_of(other.task, method, longest)]
+            # A set, for the paper's T is often our longest one.
+            for budget in sorted({min(one, longest) for one in (longest, *theirs)}):
                 chosen = best_config(alike, budget)
-                pair = None if chosen is None else pair_up(chosen, other, budget)
-                if pair is not None:
+                if chosen and (pair := pair_up(chosen, other, budget)):
                     found.append(pair)
     return found
-
-
-def _budgets(
-    result: ConfigResult, longest: int, paper: Sequence[PaperResult]
-) -> list[int]:
-    theirs = paper_of(result.task, result.method, longest, paper)
-    # A set, for the paper's T is often our longest one.
-    return sorted({longest, *(min(one.step_budget, longest) for one in theirs)})
 
 
 def _is_alike(result: ConfigResult, other: ConfigResult) -> bool:
@@ -149,29 +139,25 @@ def _is_alike(result: ConfigResult, other: ConfigResult) -> bool:
 
 def render_re_entry(rows: Sequence[Record]) -> Section:
     """Return metro with and without re-entry. Paper: Sec. 6.3."""
-    return Section(tuple(_blocks(rows, COMMITTED.name, _PAIRED, with_arrivals=False)))
+    return _render(rows, _Comparison(COMMITTED.name, with_arrivals=False), _PAIRED)
 
 
 def render_oracle(rows: Sequence[Record]) -> Section:
     """Return metro beside the query's own recording. Paper: Sec. 6.3."""
-    reading = _PAIRED + _ARRIVAL
-    return Section(
-        tuple(_blocks(rows, oracle.ORACLE.name, reading, with_arrivals=True))
-    )
+    compared = _Comparison(oracle.ORACLE.name, with_arrivals=True)
+    return _render(rows, compared, _PAIRED + _ARRIVAL)
 
 
-def _blocks(
-    rows: Sequence[Record], method: str, reading: str, *, with_arrivals: bool
-) -> Iterable[Block]:
-    compared = _Comparison(method, load_paper_results(), with_arrivals)
-    pairs = find_pairs(group_rows(rows), method, compared.paper)
+def _render(rows: Sequence[Record], compared: _Comparison, reading: str) -> Section:
+    pairs = find_pairs(group_rows(rows), compared.method)
     lines = [*map(compared.line, pairs), *compared.missing_lines(pairs)]
     # Other methods share these files; their commits are no concern of this table.
-    used = [row for row in rows if row["setting"]["method"] in (METRO, method)]
+    names = (METRO, compared.method)
+    used = [row for row in rows if row["setting"]["method"] in names]
     caption = f"Success in percent, mean ± std over planner seeds; {commits_of(used)}."
-    yield Text(reading)
-    yield Table(compared.header, tuple(lines), caption)
-    yield from notes_of(line.config for pair in pairs for line in pair.both)
+    table = Table(compared.header, tuple(lines), caption)
+    notes = notes_of(line.config for pair in pairs for line in pair.both)
+    return Section((Text(reading), table, *notes))
 
 
 def _place(result: PaperResult) -> tuple[str, str, int, int]:

@@ -6,8 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from metro.analysis.comparison import MethodResult
-from metro.analysis.config_results import ConfigResult
+from metro.analysis.config_results import ConfigResult, MethodResult
 from metro.analysis.formatting import NOTHING, ends, percent
 from metro.analysis.grouping import group_rows
 from metro.evaluation.records import Record

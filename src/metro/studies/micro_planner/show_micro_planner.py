@@ -3,21 +3,21 @@
 from collections.abc import Sequence
 from typing import Any
 
-from metro.analysis.comparison import method_rank
+from metro.analysis.comparison import Difference, method_rank
 from metro.analysis.config_results import ConfigResult
 from metro.analysis.formatting import number
-from metro.analysis.grouping import group_rows
+from metro.analysis.grouping import group_by, group_rows
 from metro.evaluation.records import Record
 from metro.planners.methods.flat import FLAT
 from metro.planners.methods.metro import METRO
 from metro.planners.methods.oracle import ORACLE
 from metro.report.document import Table, Text
 from metro.report.study import Section, Study
+from metro.report.tables import PAIR_HEADER
 from metro.studies.common import (
-    PAIR_HEADER,
-    PairedResults,
     commits_of,
     notes_of,
+    pair_line,
     pair_up,
     paper_table,
     parse_rows,
@@ -48,9 +48,7 @@ def render(rows: Sequence[Record]) -> Section:
 
     Paper: Sec. F.2.
     """
-    groups: dict[tuple[str, str], list[Record]] = {}
-    for key, row in parse_rows(rows, NAME, _parse):
-        groups.setdefault(key, []).append(row)
+    groups = group_by(parse_rows(rows, NAME, _parse), _base_and_role)
     pairs = [
         pair
         for (base, role), some in groups.items()
@@ -67,7 +65,7 @@ def render(rows: Sequence[Record]) -> Section:
 
 def _pairs(
     tuned: Sequence[ConfigResult], base: Sequence[ConfigResult]
-) -> list[PairedResults]:
+) -> list[Difference]:
     """Return every fine-tuned result beside the base's of the same queries."""
     known = {_model_free_key(result): result for result in base}
     found = [
@@ -86,7 +84,7 @@ def _model_free_key(result: ConfigResult) -> tuple[Any, ...]:
     return (*where, result.method, *result.setting)
 
 
-def _order(pair: PairedResults) -> tuple[Any, ...]:
+def _order(pair: Difference) -> tuple[Any, ...]:
     result = pair.first.config
     task = result.task
     setting = (result.plan_blocks, result.waypoint_budget or 0)
@@ -94,11 +92,11 @@ def _order(pair: PairedResults) -> tuple[Any, ...]:
     return (*where, method_rank(result.key), *setting)
 
 
-def _table(pairs: Sequence[PairedResults], rows: Sequence[Record]) -> Table:
+def _table(pairs: Sequence[Difference], rows: Sequence[Record]) -> Table:
     lines = []
     for pair in pairs:
         # The gain is fine-tuned minus base, but a table reads from base to fine-tuned.
-        result, (tuned, base, *differences) = pair.first.config, pair.texts
+        result, (tuned, base, *differences) = pair.first.config, pair_line(pair)
         task = result.task
         shown = (str(task.goal_distance), result.method, *map(number, result.setting))
         models = [_model(line.config) for line in reversed(pair.both)]
@@ -131,11 +129,15 @@ def _paper_table() -> Table:
     return Table(header, tuple(lines), _PAPER)
 
 
-def _parse(row: Record) -> tuple[tuple[str, str], Record]:
-    if row["role"] not in (BASE, FINE_TUNED):
+def _parse(row: Record) -> Record:
+    if _base_and_role(row)[1] not in (BASE, FINE_TUNED):
         # `parse_rows` turns a ValueError into a sentence that names the row.
         raise ValueError(f"role {row['role']!r}")
-    return (str(row["base"]), str(row["role"])), row
+    return row
+
+
+def _base_and_role(row: Record) -> tuple[str, str]:
+    return str(row["base"]), str(row["role"])
 
 
 MICRO_PLANNER = Study(
