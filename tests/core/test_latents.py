@@ -203,3 +203,10 @@ def test_lengths_whose_sum_wraps_around_are_refused():
         "episode 0 has 4611686018427387904."
     ):
         metro.core.latents.offsets_from_lengths(lengths)
+
+
+def test_lengths_are_numbers_and_not_times():
+    """NumPy calls durations integers."""
+    message = "Episode lengths must be a 1-d array of integers, got shape (2,) of "
+    with refuses(f"{message}timedelta64[s]."):
+        metro.core.latents.offsets_from_lengths(np.array([3, 3], dtype="m8[s]"))

@@ -7,7 +7,7 @@ import oracles
 import pytest
 
 import metro
-from metro.core.neighbours import NO_EPISODE, BruteForceIndex
+from metro.core.neighbours import NO_EPISODE, BruteForceIndex, NeighbourTable
 from metro.errors import GraphError
 
 
@@ -94,3 +94,17 @@ def test_at_least_one_neighbour(count, rooms):
     message = f"num_neighbours must be a whole number of at least 1, got {count!r}."
     with pytest.raises(GraphError, match=f"^{re.escape(message)}$"):
         metro.find_neighbours(rooms, count)
+
+
+@pytest.mark.parametrize(
+    ("frame", "gap", "message"),
+    [
+        ([[2]], [[1.0]], "entry 0 of neighbour_frame is 2, not within .-1, 0."),
+        ([[-2]], [[1.0]], "entry 0 of neighbour_frame is -2, not within"),
+        ([[0]], [[np.nan]], "entry 0 of neighbour_gap is nan, not within"),
+    ],
+)
+def test_a_table_names_frames_that_exist(frame, gap, message):
+    """Also one from a file that nobody builds a graph from."""
+    with pytest.raises(GraphError, match=message):
+        NeighbourTable(np.array(frame, np.int32), np.array(gap), "digest")

@@ -33,6 +33,10 @@ def test_sound_bridges_pass():
         ({"cost": np.ones((2, 1))}, "bridges must be 1-d arrays"),
         ({"frame": np.array([3, 0])}, "entry 0 of bridge_frame is 3"),
         ({"cost": np.array([1.5, np.nan])}, "entry 1 of bridge_cost is nan"),
+        (
+            {"offsets": np.array([0, 2, 2, 2])},
+            "bridge_frame does not ascend after 0",
+        ),
     ],
 )
 def test_damaged_bridges_are_named(changes, message):

@@ -77,3 +77,19 @@ def test_a_damaged_header_is_told(saved, bit):
             assert "\n" not in message
         else:
             assert after.tobytes() == before.tobytes()
+
+
+@pytest.mark.parametrize("name", ["manifest.json", "bridge_cost.npy"])
+@pytest.mark.parametrize("kind", ["pipe", "device", "hole"])
+def test_what_has_no_end_is_not_read(saved, name, kind):
+    """A pipe, a device, and a manifest of a terabyte that takes no room."""
+    (saved / name).unlink()
+    if kind == "pipe":
+        os.mkfifo(saved / name)
+    elif kind == "device":
+        (saved / name).symlink_to("/dev/zero")
+    else:
+        (saved / name).touch()
+        os.truncate(saved / name, 1 << 40)
+    with pytest.raises(StorageError, match="is no file that metro wrote|has 10995116"):
+        metro.load(saved)

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from metro.errors import MetroError, StorageError
-from metro.storage.layout import LAYOUT, check_cells, check_layout
+from metro.storage.layout import LAYOUT, check_cells, check_layout, check_parameters
 
 SIZES = {"N": 6, "D": 5, "M": 2, "K": 4, "H": 3, "B": 8, "C": 2, "W": 8, "R": 4}
 
@@ -102,3 +102,43 @@ def test_cells_hold_every_frame_once(changes, message):
     check_cells(cells(), 3)
     with pytest.raises(MetroError, match=re.escape(message)):
         check_cells(cells(**changes), 3)
+
+
+def parameters(**changes):
+    """Return parameters of a graph priced by reach with H = 3, with changes."""
+    fitting = {"latents_digest": "ab", "num_neighbours": 2, "waypoint_budget": 3}
+    reach = {"noise": 1.0, "floor": 0.0, "rate": 2}
+    return fitting | {"quantile": 0.25, "reach": reach} | changes
+
+
+ARRAYS = {"pricing_gaps": np.ones(3), "neighbour_frame": np.zeros((6, 4), np.int32)}
+
+
+@pytest.mark.parametrize(
+    ("changed", "message"),
+    [
+        ([], "it has no parameters"),
+        (parameters(latents_digest=None), "latents_digest must be of type str, got No"),
+        (parameters(num_neighbours="4"), "num_neighbours must be of type int, got '4'"),
+        (parameters(num_neighbours=-1), "num_neighbours must be within [1, 214748364"),
+        (parameters(waypoint_budget=4), "waypoint_budget must be within [3, 3], got 4"),
+        (parameters(quantile="inf"), "quantile must be of type float, got 'inf'"),
+        (parameters(quantile=10**400), "quantile must be within [0, 1], got 1000"),
+        (parameters(reach=[1.0]), "reach must be of type Mapping, got [1.0]"),
+        (parameters(reach={"noise": "1"}), "reach must be of type Mapping, got {"),
+    ],
+)
+def test_parameters_have_types_and_fit_the_arrays(changed, message):
+    """Whatever JSON holds, a wrong value is named."""
+    priced = ARRAYS | {"bridge_price": np.empty(0)}
+    check_parameters(parameters(), priced)
+    with pytest.raises(StorageError, match=re.escape(message)):
+        check_parameters(changed, priced)
+
+
+def test_priced_by_gap_every_neighbour_is_kept():
+    """k is the width of the table; latents alone have only a digest."""
+    check_parameters(parameters(num_neighbours=4), ARRAYS)
+    check_parameters({"latents_digest": "ab"}, {})
+    with pytest.raises(StorageError, match="num_neighbours must be within .4, 4., got"):
+        check_parameters(parameters(), ARRAYS)

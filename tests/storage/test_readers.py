@@ -1,7 +1,9 @@
 """Latents from the files people have."""
 
+import os
 import re
 import sys
+from zipfile import ZIP_DEFLATED, ZIP_STORED, ZipFile
 
 import h5py
 import numpy as np
@@ -183,3 +185,35 @@ def test_without_h5py(tmp_path, monkeypatch):
     message = f'Reading {path} needs the "h5" extra: pip install "metro-wm[h5]"'
     with pytest.raises(MissingExtra, match=f"^{re.escape(message)}$"):
         read_latents(path)
+
+
+@pytest.mark.parametrize("suffix", [".npy", ".npz"])
+@pytest.mark.parametrize("compressed", [False, True])
+def test_a_header_that_asks_for_memory_is_refused(tmp_path, suffix, compressed):
+    """A shape is believed only if the file is long enough for it."""
+    header = "{'descr': '<f4', 'fortran_order': False, 'shape': (1099511627776, 2)}"
+    text = header.ljust(117).encode() + b"\n"
+    content = b"\x93NUMPY\x01\x00" + len(text).to_bytes(2, "little") + text + bytes(80)
+    path = tmp_path / f"a{suffix}"
+    if suffix == ".npy":
+        path.write_bytes(content)
+    else:
+        with ZipFile(path, "w", ZIP_DEFLATED if compressed else ZIP_STORED) as archive:
+            archive.writestr("z.npy", content)
+    with pytest.raises(StorageError, match="too short for its shape .1099511627776, 2"):
+        read_latents(path, "2")
+
+
+@pytest.mark.parametrize("suffix", [".npy", ".npz", ".h5"])
+def test_what_has_no_end_is_not_read(tmp_path, suffix):
+    """A pipe would wait for ever, a device would never end."""
+    os.mkfifo(tmp_path / f"pipe{suffix}")
+    (tmp_path / f"device{suffix}").symlink_to("/dev/zero")
+    for name, what in (("pipe", "a pipe"), ("device", "a device")):
+        with pytest.raises(StorageError, match=f"is {what}, not a file"):
+            read_latents(tmp_path / f"{name}{suffix}", "2")
+    rows = write(tmp_path / "rows.npy")
+    os.mkfifo(tmp_path / "lengths.txt")
+    for lengths in (tmp_path / f"device{suffix}", tmp_path / "lengths.txt"):
+        with pytest.raises(StorageError, match="not a file"):
+            read_latents(rows, str(lengths))

@@ -193,7 +193,7 @@ class Latents:
 def offsets_from_lengths(lengths: ArrayLike) -> Offsets:
     """Return ``[M + 1]`` offsets for ``[M]`` episode lengths."""
     lengths = _as_array("Episode lengths", lengths)
-    if lengths.ndim != 1 or not np.issubdtype(lengths.dtype, np.integer):
+    if lengths.ndim != 1 or lengths.dtype.kind not in "iu":
         raise LatentsError(
             f"Episode lengths must be a 1-d array of integers, "
             f"got shape {lengths.shape} of {lengths.dtype}."

@@ -61,6 +61,8 @@ class NeighbourTable:
                 f"frame, gap and reach of a neighbour table must be [N, K] with "
                 f"K >= 1, got {' and '.join(map(str, shapes))}."
             )
+        check_within("neighbour_frame", self.frame, NO_FRAME, self.num_frames - 1)
+        check_within("neighbour_gap", self.gap, 0)
         if self.reach is not None:
             check_within("neighbour_reach", self.reach, 0)
 
@@ -99,8 +101,6 @@ class NeighbourTable:
                 f"{short(self.latents_digest)}, these {short(latents.digest)}. "
                 f"Make it again with find_neighbours."
             )
-        check_within("neighbour_frame", self.frame, NO_FRAME, self.num_frames - 1)
-        check_within("neighbour_gap", self.gap, 0)
 
 
 def find_neighbours(

@@ -39,8 +39,8 @@ def check_bridges(
 ) -> None:
     """Raise `GraphError` unless a search can follow every bridge.
 
-    0 = offsets[0] ≤ ... ≤ offsets[N] = E, every frame in [0, N), every cost in
-    [1, most]. Reads the arrays once, in blocks.
+    0 = offsets[0] ≤ ... ≤ offsets[N] = E, every frame in [0, N), ascending among the
+    bridges into one frame, every cost in [1, most].
     """
     if any(array.ndim != 1 for array in (offsets, frame, cost)):
         raise _damaged("bridges must be 1-d arrays")
@@ -54,6 +54,12 @@ def check_bridges(
         raise _damaged(f"bridge_offsets falls after {falls[0]}")
     check_within("bridge_frame", frame, 0, num_frames - 1)
     check_within("bridge_cost", cost, 1, most)
+    # A walk looks bridges up by halving: out of order it would not find them.
+    is_first = np.zeros(len(frame) + 1, dtype=np.bool_)
+    is_first[offsets] = True
+    falls = np.flatnonzero((frame[1:] <= frame[:-1]) & ~is_first[1:-1])
+    if len(falls):
+        raise _damaged(f"bridge_frame does not ascend after {falls[0]}")
 
 
 def check_within(

@@ -8,6 +8,7 @@ is never half of one artefact and half of its replacement.
 import hashlib
 import os
 import shutil
+import stat
 import tokenize
 from collections.abc import Callable, Collection, Mapping
 from contextlib import ExitStack
@@ -45,6 +46,8 @@ HEADER_ERRORS = (
 """What NumPy raises at a damaged ``.npy`` header, which it reads as Python text."""
 
 _ATTEMPTS = 50
+_MOST_MANIFEST = 1 << 26
+"""Bytes; a manifest has some thousands."""
 
 
 def write_directory(
@@ -131,10 +134,16 @@ def _open_files(
     # By descriptor, not by path: a writer may rename the directory at any moment, and
     # the files must all be of the same artefact.
     def opener(name: str, flags: int) -> int:
-        return os.open(name, flags, dir_fd=directory)
+        # A pipe would wait for a writer, before it could be told from a file.
+        return os.open(name, flags | os.O_NONBLOCK, dir_fd=directory)
 
     def opened(name: str) -> BufferedReader:
-        return open_files.enter_context(open(name, "rb", opener=opener))
+        file = open_files.enter_context(open(name, "rb", opener=opener))
+        found = os.fstat(file.fileno())
+        is_sane = name != MANIFEST or found.st_size <= _MOST_MANIFEST
+        if not (stat.S_ISREG(found.st_mode) and is_sane):
+            raise StorageError(f"{path / name} is no file that metro wrote. {AGAIN}")
+        return file
 
     manifest = read_manifest(path, opened(MANIFEST).read(), check)
     return manifest, {name: opened(f"{name}.npy") for name in manifest["arrays"]}

@@ -27,6 +27,7 @@ from metro.storage.layout import (
     REACH,
     check_cells,
     check_layout,
+    check_parameters,
 )
 
 NamedArrays = Mapping[str, NDArray[Any]]
@@ -99,6 +100,7 @@ def load(path: str | Path, *, verify: bool = False) -> Any:
     kind = _kind_of(path, manifest)
     # Digests prove that a file is as it was written, not that it makes sense.
     with _must_hold_together(path, kind):
+        check_parameters(manifest["parameters"], arrays)
         return kind.from_arrays(arrays, manifest["parameters"], manifest["provenance"])
 
 
@@ -149,7 +151,7 @@ def _latents_from_arrays(
     arrays: NamedArrays, parameters: Mapping[str, Any], provenance: Mapping[str, Any]
 ) -> Latents:
     z, offsets = arrays["z"], arrays["episode_offsets"]
-    digest = str(parameters["latents_digest"])
+    digest = parameters["latents_digest"]
     return Latents.trusted(z, offsets, provenance=provenance, digest=digest)
 
 
@@ -197,11 +199,7 @@ def _graph_from_arrays(
     arrays: NamedArrays, parameters: Mapping[str, Any], provenance: Mapping[str, Any]
 ) -> FrameGraph:
     latents = _latents_from_arrays(arrays, parameters, provenance)
-    cells = {
-        name.removeprefix(CELL): array
-        for name, array in arrays.items()
-        if name.startswith(CELL)
-    }
+    cells = {n.removeprefix(CELL): a for n, a in arrays.items() if n.startswith(CELL)}
     if cells:
         check_cells(cells, latents.num_frames)
     table = NeighbourTable(
@@ -212,7 +210,7 @@ def _graph_from_arrays(
         arrays.get("neighbour_reach"),
     )
     bridges = (arrays["bridge_offsets"], arrays["bridge_frame"], arrays["bridge_cost"])
-    pricing = PricingCurve(arrays["pricing_gaps"], float(parameters["quantile"]))
+    pricing = PricingCurve(arrays["pricing_gaps"], parameters["quantile"])
     if "bridge_price" not in arrays:
         return FrameGraph(latents, table, pricing, *bridges)
     return FrameGraph(
@@ -221,8 +219,8 @@ def _graph_from_arrays(
         pricing,
         *bridges,
         arrays["bridge_price"],
-        ReachPricing(**{k: float(v) for k, v in parameters["reach"].items()}),
-        int(parameters["num_neighbours"]),
+        ReachPricing(**parameters["reach"]),
+        parameters["num_neighbours"],
     )
 
 

@@ -7,6 +7,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from metro.errors import StorageError
+from metro.files import has_type
 from metro.kernels.checks import check_within
 
 LAYOUT: Mapping[str, tuple[str, tuple[str | int, ...]]] = {
@@ -115,6 +116,33 @@ def _check_size(sizes: dict[str, int], letter: str, size: int) -> None:
     least = 0 if letter == "B" else 1
     if not least <= size <= most:
         raise StorageError(f"{letter} must be within [{least}, {most}], got {size}")
+
+
+def check_parameters(parameters: Any, arrays: Mapping[str, NDArray[Any]]) -> None:
+    """Raise `StorageError` unless the parameters have types and fit the arrays."""
+    wanted: dict[str, tuple[Any, float, float]] = {"latents_digest": (str, 0, 0)}
+    if "pricing_gaps" in arrays:
+        budget, most = len(arrays["pricing_gaps"]), arrays["neighbour_frame"].shape[1]
+        has_reach = REACH[0] in arrays
+        # Priced by reach, a frame keeps other numbers of neighbours than the table has.
+        least, most = (1, _MOST_FRAMES) if has_reach else (most, most)
+        wanted["num_neighbours"] = (int, least, most)
+        wanted["waypoint_budget"] = (int, budget, budget)
+        wanted["quantile"] = (float, 0, 1)
+        if has_reach:
+            wanted["reach"] = (Mapping[str, float], 0, 0)
+    if not isinstance(parameters, dict):
+        raise StorageError("it has no parameters")
+    for name, (kind, least, most) in wanted.items():
+        value = parameters.get(name)
+        if not has_type(value, kind):
+            raise StorageError(
+                f"{name} must be of type {kind.__name__}, got {value!r:.40}"
+            )
+        if isinstance(value, int | float) and not least <= value <= most:
+            raise StorageError(
+                f"{name} must be within [{least}, {most}], got {value!r:.40}"
+            )
 
 
 def check_cells(cells: Mapping[str, NDArray[Any]], num_frames: int) -> None:

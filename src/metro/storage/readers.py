@@ -3,10 +3,11 @@
 import zlib
 from collections.abc import Mapping
 from pathlib import Path
-from typing import Any
-from zipfile import BadZipFile, is_zipfile
+from typing import IO, Any
+from zipfile import BadZipFile, ZipFile, is_zipfile
 
 import numpy as np
+from numpy.lib import format as npy
 from numpy.typing import NDArray
 
 from metro.core.graph import FrameGraph
@@ -18,6 +19,7 @@ from metro.errors import (
     one_line,
     storage_errors,
 )
+from metro.files import require_regular_file
 from metro.storage.arrays import HEADER_ERRORS
 from metro.storage.artefacts import load
 from metro.storage.atomic import find, resolve
@@ -28,6 +30,9 @@ OFFSET_NAMES = ("episode_offsets", "offsets")
 
 _ARCHIVE_ERRORS = (BadZipFile, RuntimeError, zlib.error)
 """What zipfile raises at damage; RuntimeError at what looks encrypted or foreign."""
+
+_MOST_SHRUNK = 1_100
+"""How many times smaller than its content an archive may be: DEFLATE reaches 1,032."""
 
 
 def read_latents(path: str | Path, episode_lengths: str | None = None) -> Latents:
@@ -53,6 +58,7 @@ def read_latents(path: str | Path, episode_lengths: str | None = None) -> Latent
             f"{path} is not a format that metro reads. "
             f"It reads {', '.join(readers)} and directories written by metro."
         )
+    require_regular_file(place)
     try:
         columns = readers[path.suffix](path)
     except (*HEADER_ERRORS, *_ARCHIVE_ERRORS) as error:
@@ -82,16 +88,37 @@ def _read_npz(path: Path) -> dict[str, NDArray[Any]]:
     if not is_zipfile(path):
         raise BadZipFile("it is no .npz archive")
     # Opened here: np.load leaves a file open when it fails halfway.
-    with path.open("rb") as stream, np.load(stream, allow_pickle=False) as archive:
+    with path.open("rb") as stream, ZipFile(stream) as archive:
         known = ROW_NAMES + LENGTH_NAMES + OFFSET_NAMES
-        return {
-            name: archive[name] if name in known else np.empty(0)
-            for name in archive.files
-        }
+        most = _MOST_SHRUNK * path.stat().st_size
+        columns: dict[str, NDArray[Any]] = {}
+        for entry in archive.infolist():
+            name = entry.filename.removesuffix(".npy")
+            columns[name] = np.empty(0)
+            if name in known:
+                with archive.open(entry) as member:
+                    columns[name] = _read_array(member, min(entry.file_size, most))
+        return columns
 
 
 def _read_npy(path: Path) -> dict[str, NDArray[Any]]:
-    return {"z": np.load(path, allow_pickle=False)}
+    require_regular_file(path)
+    with path.open("rb") as stream:
+        return {"z": _read_array(stream, path.stat().st_size)}
+
+
+def _read_array(stream: IO[bytes], size: int) -> NDArray[Any]:
+    """Return the array in an open ``.npy`` file of ``size`` bytes."""
+    readers = {(1, 0): npy.read_array_header_1_0, (2, 0): npy.read_array_header_2_0}
+    version = npy.read_magic(stream)
+    if version not in readers:
+        raise ValueError(f"it has npy version {version}")
+    shape, _, dtype = readers[version](stream)
+    # Before memory is asked for: a header may name any shape.
+    if stream.tell() + np.prod(shape, dtype=object) * dtype.itemsize > size:
+        raise ValueError(f"it is too short for its shape {shape}")
+    stream.seek(0)
+    return np.asarray(npy.read_array(stream, allow_pickle=False))
 
 
 def _read_h5(path: Path) -> dict[str, NDArray[Any]]:
@@ -155,7 +182,8 @@ def _given_lengths(given: str, num_rows: int) -> NDArray[np.int64]:
         return np.full(num_rows // length, length)
     try:
         if given.endswith(".npy"):
-            return np.asarray(np.load(given, allow_pickle=False))
+            return _read_npy(Path(given))["z"]
+        require_regular_file(given)
         return np.loadtxt(given, dtype=np.int64, ndmin=1)
     except HEADER_ERRORS as error:
         raise StorageError(
