@@ -6,9 +6,10 @@ import pytest
 from metro.evaluation.context import EvalConfig
 from metro.evaluation.queries import Query, QuerySet
 from metro.evaluation.records import Setting
-from metro.studies.residual.measure import SearchConfig
+from metro.studies.residual.run_residual import ResidualConfig
 from metro.studies.residual.state_search import BUDGETS, Budget
 from metro.studies.residual.sub_goals import collect_sub_goals
+from metro.studies.residual.targets import TargetConfig
 from study_makers import MODEL
 
 QUICK = {"small": Budget(2, 8, 64), "large": Budget(3, 10, 64)}
@@ -24,8 +25,9 @@ def evaluated(folder):
 
 @pytest.fixture(scope="session")
 def searched(folder, evaluated):
-    """The same with latents, to search in."""
-    return SearchConfig(evaluated, folder / "tworoom.latents")
+    """The same with latents, to search in; tests name files of their own."""
+    latents, rows = folder / "tworoom.latents", folder / "rows.jsonl"
+    return ResidualConfig(evaluated, latents, rows, TargetConfig("random", 1))
 
 
 @pytest.fixture

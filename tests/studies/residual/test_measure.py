@@ -7,12 +7,15 @@ import pytest
 
 from metro.errors import LatentsError
 from metro.storage.artefacts import load
-from metro.studies.residual.measure import SearchConfig, SearchContext
+from metro.studies.residual.measure import SearchContext
 
 
 def test_own_episodes_are_left_out_of_the_starts(searched):
     """A search that is handed the answer tests nothing."""
-    context, latents = SearchContext(searched), load(searched.latents)
+    context, latents = (
+        SearchContext(searched.source, searched.latents),
+        load(searched.latents),
+    )
     frames, gaps = context.nearest(latents.z[100], 8)
     context.close()
     episodes = latents.episode_of(frames)
@@ -25,4 +28,4 @@ def test_latents_of_another_model_are_refused(searched):
     """Gaps between latents of two models mean nothing."""
     other = replace(searched.source, model="pldm-small-tworoom")
     with pytest.raises(LatentsError, match="^The latents were made from another mo"):
-        SearchContext(SearchConfig(other, searched.latents))
+        SearchContext(other, searched.latents)

@@ -1,6 +1,7 @@
 """Many latents measured in the real TwoRoom with the shipped model."""
 
 import json
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -17,6 +18,11 @@ from metro.studies.residual.state_search import BUDGETS, Budget
 from metro.studies.residual.targets import Targets, random_targets, recorded_targets
 
 
+def measured(searched, targets, output, **changes):
+    """Measure latents into a file, with some options changed."""
+    return measure_residuals(replace(searched, output=output, **changes), targets)
+
+
 def residuals(rows):
     return [(row["residual"], row["state"]) for row in rows]
 
@@ -25,7 +31,7 @@ def test_recorded_frames_have_a_residual_of_zero(searched, tmp_path, monkeypatch
     """This validates the search: the states exist, and it does not know them."""
     monkeypatch.setitem(BUDGETS, "small", Budget(1, 14, 128))
     targets = recorded_targets(load(searched.latents), count=2, seed=0)
-    rows = measure_residuals(searched, targets, tmp_path / "rows.jsonl")
+    rows = measured(searched, targets, tmp_path / "rows.jsonl")
     for row in rows:
         assert row["residual"] < 0.01 * row["gaps"]["consecutive"]
         assert row["nearest"]["gap"] > row["residual"]
@@ -37,14 +43,14 @@ def test_workers_change_nothing_and_rows_are_resumed(searched, quick, tmp_path):
     targets = random_targets(load(searched.latents), count=2, seed=0)
     budgets = ("small", "large")
     one, two = tmp_path / "one.jsonl", tmp_path / "two.jsonl"
-    rows = measure_residuals(searched, targets, one, budgets=budgets)
-    apart = measure_residuals(searched, targets, two, budgets=budgets, workers=2)
+    rows = measured(searched, targets, one, budgets=budgets)
+    apart = measured(searched, targets, two, budgets=budgets, workers=2)
     assert residuals(rows) == residuals(apart)
     for small, large in zip(rows[::2], rows[1::2], strict=True):
         assert (small["budget"], large["budget"]) == budgets
         assert 0 < large["residual"] <= small["residual"]
     one.write_text("".join(one.read_text().splitlines(keepends=True)[:2]) + '{"half')
-    again = measure_residuals(searched, targets, one, budgets=budgets)
+    again = measured(searched, targets, one, budgets=budgets)
     assert residuals(again) == residuals(rows)
     assert len(read_records(one)) == 4
 
@@ -61,7 +67,7 @@ def test_a_camera_that_fails_marks_its_row(searched, quick, tmp_path, monkeypatc
 
     monkeypatch.setattr(OpenAdapter, "pictures", fail_once)
     targets = recorded_targets(load(searched.latents), count=2, seed=0)
-    first, second = measure_residuals(searched, targets, tmp_path / "rows.jsonl")
+    first, second = measured(searched, targets, tmp_path / "rows.jsonl")
     assert first["residual"] is None
     assert first["error"] == "RuntimeError: the context was lost"
     assert second["error"] is None
@@ -93,6 +99,6 @@ def test_targets_of_another_model_are_refused(searched, tmp_path):
     """Their latents have another dimension; and a pool needs a worker."""
     wrong = Targets("random", np.zeros((1, 3), np.float32), [{}], {})
     with pytest.raises(LatentsError, match="latents have 64 finite numbers, those of"):
-        measure_residuals(searched, wrong, tmp_path / "rows.jsonl")
+        measured(searched, wrong, tmp_path / "rows.jsonl")
     with pytest.raises(BenchmarkError, match="^workers must be at least 1, got 0"):
-        measure_residuals(searched, wrong, tmp_path / "rows.jsonl", workers=0)
+        measured(searched, wrong, tmp_path / "rows.jsonl", workers=0)

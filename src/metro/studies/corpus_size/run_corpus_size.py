@@ -1,7 +1,7 @@
 """Plans with graphs of fewer and fewer episodes, on the same queries."""
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -102,11 +102,9 @@ class SubsetConfig(EvalConfig):
         except BaseException:
             opened.close()
             raise
-        return EvalContext(
-            opened.benchmark,
-            opened.corpus,
-            opened.model,
-            graph,
+        return replace(
+            opened,
+            graph=graph,
             # A query's ends may be in an episode that the graph does not have.
             corpus_latents=whole.latents,
             graph_episodes=episodes,

@@ -8,7 +8,7 @@ import numpy as np
 
 from metro.analysis.config_results import ConfigResult, MethodResult
 from metro.analysis.formatting import NOTHING, ends, percent
-from metro.analysis.grouping import group_rows
+from metro.analysis.grouping import group_by, group_rows
 from metro.evaluation.records import Record
 from metro.report.document import Picture, Table, Text
 from metro.report.study import Section, Study
@@ -114,14 +114,8 @@ def draw(results: Sequence[tuple[Subset, ConfigResult]]) -> bytes:
 
 def _results(rows: Sequence[Record]) -> list[tuple[Subset, ConfigResult]]:
     """Return the results of every subset, by task and falling share."""
-    groups: dict[Subset, list[Record]] = {}
-    for subset, row in parse_rows(rows, NAME, _parse):
-        groups.setdefault(subset, []).append(row)
-    found = [
-        (subset, result)
-        for subset, some in groups.items()
-        for result in group_rows(some)
-    ]
+    groups = group_by(parse_rows(rows, NAME, _parse), _subset)
+    found = [(subset, one) for subset in groups for one in group_rows(groups[subset])]
     return sorted(found, key=_order)
 
 
@@ -132,10 +126,15 @@ def _order(one: tuple[Subset, ConfigResult]) -> tuple[Any, ...]:
     return (result.task, *setting, subset.seed, -subset.share)
 
 
-def _parse(row: Record) -> tuple[Subset, Record]:
-    # Converted here, where `parse_rows` can say which row is wrong.
+def _parse(row: Record) -> Record:
+    # Called for its error, where `parse_rows` can say which row is wrong.
+    _subset(row)
+    return row
+
+
+def _subset(row: Record) -> Subset:
     share, seed = float(row["share"]), int(row["subset_seed"])
-    return Subset(share, seed, int(row["episodes_used"])), row
+    return Subset(share, seed, int(row["episodes_used"]))
 
 
 CORPUS_SIZE = Study(

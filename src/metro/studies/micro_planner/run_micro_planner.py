@@ -127,11 +127,8 @@ class ModelConfig(EvalConfig):
             tuned = load_frozen(self.model, trust_pickle=self.trust_pickle)
             require_same_encoder(base, tuned)
         opened = super().open()
-        return EvalContext(
-            opened.benchmark,
-            opened.corpus,
-            opened.model,
-            opened.graph,
+        return replace(
+            opened,
             # The graph was encoded with the base, and that is the digest it names.
             encoder_digest=None if self.own_graph else base.digest,
             extra_metadata=_role(opened.model.digest, base.digest),

@@ -3,7 +3,6 @@
 import time
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -31,25 +30,18 @@ _FIRST_SPREAD = 0.4
 """Spread of the first candidates, in standard deviations of recorded states."""
 
 
-@dataclass(frozen=True)
-class SearchConfig:
-    """Where the parts are: enough to open them in another process."""
-
-    source: EvalConfig
-    latents: Path
-    """Latents, or a graph, of that corpus and model."""
-
-
 class SearchContext:
-    """An environment, a model and recorded states, to measure latents with."""
+    """An environment, a model and recorded states, to measure latents with.
 
-    def __init__(self, config: SearchConfig) -> None:
-        source = config.source
+    The file ``latents`` has latents, or a graph, of the source's corpus and model.
+    """
+
+    def __init__(self, source: EvalConfig, latents: Path) -> None:
         self.benchmark = load_benchmark(source.benchmark)
         model = load_frozen(source.model, trust_pickle=source.trust_pickle)
         # On the CPU unless asked: rows of one study are then equal to the last bit.
         self.model = model.to(choose_device(source.device or "cpu"))
-        loaded = load(config.latents)
+        loaded = load(latents)
         # A graph holds its latents: whoever has the graph needs no second file.
         self.latents: Latents = getattr(loaded, "latents", loaded)
         with open_corpus(source.corpus) as corpus:

@@ -21,7 +21,7 @@ from metro.kernels.neighbours.gaps import gaps_of_pairs
 from metro.models.trainer import torch_threads
 from metro.pool import run_tasks
 from metro.studies.residual.figure import draw_pictures
-from metro.studies.residual.measure import SearchConfig, SearchContext
+from metro.studies.residual.measure import SearchContext
 from metro.studies.residual.state_search import Budget, find_budget
 from metro.studies.residual.targets import (
     TargetConfig,
@@ -38,7 +38,10 @@ _SAMPLES = 5_000
 
 @dataclass(frozen=True)
 class ResidualConfig:
-    """What the study measures: the options of ``metro residual``."""
+    """What the study measures: the options of ``metro residual``.
+
+    Budgets are names of `metro.studies.residual.state_search.BUDGETS`.
+    """
 
     source: EvalConfig
     latents: Path
@@ -57,15 +60,7 @@ def run(config: ResidualConfig, bar: ProgressBar) -> list[dict[str, Any]]:
             config.source, config.latents, config.targets, progress=progress
         )
     with bar(f"Residuals of {method}") as progress:
-        rows = measure_residuals(
-            SearchConfig(config.source, config.latents),
-            targets,
-            config.output,
-            budgets=config.budgets,
-            seed=config.targets.seed,
-            workers=config.workers,
-            progress=progress,
-        )
+        rows = measure_residuals(config, targets, progress)
     if config.pictures is not None:
         draw_pictures(rows, config.source, config.targets, config.pictures)
     return rows
@@ -79,36 +74,27 @@ class _Task(NamedTuple):
     metadata: dict[str, Any]
 
 
-def measure_residuals(  # noqa: PLR0913  (one argument per setting)
-    config: SearchConfig,
-    targets: Targets,
-    path: Path,
-    *,
-    budgets: Sequence[str] = ("small",),
-    seed: int = 0,
-    workers: int = 1,
-    progress: Progress | None = None,
+def measure_residuals(
+    config: ResidualConfig, targets: Targets, progress: Progress | None = None
 ) -> list[dict[str, Any]]:
-    """Measure every latent with every budget; append rows to ``path``, return them.
+    """Measure every latent with every budget; append rows to the file, return them.
 
     Rows that the file already has are not measured again. A latent is searched for by
     one process with one thread and random numbers of its own, so the number of
     workers changes nothing.
-
-    Budgets are names of `metro.studies.residual.state_search.BUDGETS`.
     """
-    if workers < 1:
-        raise BenchmarkError(f"workers must be at least 1, got {workers}.")
-    chosen = {name: find_budget(name) for name in budgets}
-    done = {run_key(row): row for row in read_records(path)}
+    if config.workers < 1:
+        raise BenchmarkError(f"workers must be at least 1, got {config.workers}.")
+    budgets = {name: find_budget(name) for name in config.budgets}
+    done = {run_key(row): row for row in read_records(config.output)}
     # Checked now: a file that cannot be written must not cost hours of search.
-    require_writable(path)
-    tasks, wanted = _plan(config, targets, chosen, seed, set(done))
+    require_writable(config.output)
+    tasks, wanted = _plan(config, targets, budgets, set(done))
     # Closed whatever happens: worker processes would outlive an error here.
-    with closing(_measure(config, tasks, workers)) as measured:
+    with closing(_measure(config, tasks)) as measured:
         for rows in measured:
             # Per latent, so that an interruption costs one search at most.
-            append_records(rows, path)
+            append_records(rows, config.output)
             done |= {run_key(row): row for row in rows}
             if progress is not None:
                 progress(sum(key in done for key in wanted), len(wanted))
@@ -147,16 +133,15 @@ def typical_gaps(latents: Latents) -> dict[str, float]:
 
 
 def _plan(
-    config: SearchConfig,
+    config: ResidualConfig,
     targets: Targets,
     budgets: Mapping[str, Budget],
-    seed: int,
     done: set[str],
 ) -> tuple[list[_Task], list[str]]:
     """Return what is left to do, and the keys of all rows."""
-    with closing(SearchContext(config)) as context:
+    with closing(SearchContext(config.source, config.latents)) as context:
         targets.require(context.model.latent_size)
-        metadata = _metadata(context, targets, seed)
+        metadata = _metadata(context, targets, config.targets.seed)
     tasks: list[_Task] = []
     wanted: list[str] = []
     for target, where in zip(targets.z, targets.where, strict=True):
@@ -190,32 +175,33 @@ def _metadata(context: SearchContext, targets: Targets, seed: int) -> dict[str, 
 
 
 def _measure(
-    config: SearchConfig, tasks: Sequence[_Task], workers: int
+    config: ResidualConfig, tasks: Sequence[_Task]
 ) -> Generator[list[dict[str, Any]], None, None]:
     """Yield the rows of every task, from this process or from several."""
+    source, latents = config.source, config.latents
     # For one task, starting a process costs more than it saves.
-    if len(tasks) > 1 and workers > 1:
+    if len(tasks) > 1 and config.workers > 1:
         # The renderer is chosen once: pictures of two renderers could differ.
-        renderer = find_renderer(load_benchmark(config.source.benchmark))
+        renderer = find_renderer(load_benchmark(source.benchmark))
         yield from run_tasks(
             _rows,
             tasks,
             open_context=_open,
-            arguments=(config, renderer),
-            workers=workers,
+            arguments=(source, latents, renderer),
+            workers=config.workers,
         )
     elif tasks:
         # One thread as in a worker: sums in another order could differ in the last bit.
-        with torch_threads(1), closing(SearchContext(config)) as context:
+        with torch_threads(1), closing(SearchContext(source, latents)) as context:
             for task in tasks:
                 yield _rows(context, task)
 
 
-def _open(config: SearchConfig, renderer: Renderer) -> SearchContext:
+def _open(source: EvalConfig, latents: Path, renderer: Renderer) -> SearchContext:
     """Return the context of a worker process."""
     use_one_thread()
     adopt(renderer)
-    return SearchContext(config)
+    return SearchContext(source, latents)
 
 
 def _rows(context: SearchContext, task: _Task) -> list[dict[str, Any]]:

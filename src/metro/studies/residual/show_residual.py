@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from metro.analysis.grouping import group_by
 from metro.benchmark import benchmark_names, load_benchmark
 from metro.errors import BenchmarkError
 from metro.evaluation.records import Record
@@ -25,6 +26,8 @@ COLUMNS = (
 NAME = "residual"
 _METHODS = ("recorded", METRO.name, *method_names(needs_macro=True), RANDOM.name)
 _BUDGETS = ("small", "large")
+_Place = tuple[str, str, str, str, str]
+"""Benchmark, model, method, planner and budget."""
 _EXACT = 0.05
 """Share of a frame's gap below which a median counts as zero."""
 
@@ -81,10 +84,7 @@ class ResidualResult:
 
 def summarise_residuals(rows: Sequence[Record]) -> list[ResidualResult]:
     """Return a cell for every benchmark, model, planner and budget that has a value."""
-    groups: dict[tuple[str, ...], list[Record]] = {}
-    for row in _unique(rows):
-        key = row["benchmark"], _model(row), *_source(row), row["budget"]
-        groups.setdefault(key, []).append(row)
+    groups = group_by(_unique(rows), _place)
     cells = [_cell(key, groups[key]) for key in sorted(groups, key=_order)]
     # Where every search failed there is no median to show.
     return [cell for cell in cells if cell.num_latents]
@@ -120,11 +120,11 @@ def draw_residuals(rows: Sequence[Record], benchmark: str) -> bytes:
         for row in _unique(rows)
         if row["benchmark"] == benchmark and row["residual"] is not None
     ]
-    groups: dict[tuple[str, ...], list[float]] = {}
-    for row in kept:
-        values = groups.setdefault((*_source(row), row["budget"]), [])
-        # Latents of two models have different units; frame gaps make them comparable.
-        values.append(row["residual"] / row["gaps"]["consecutive"])
+    # Latents of two models have different units; frame gaps make them comparable.
+    groups = {
+        name: sorted(row["residual"] / row["gaps"]["consecutive"] for row in some)
+        for name, some in group_by(kept, lambda row: _place(row)[2:]).items()
+    }
     names = sorted(groups, key=lambda name: _order(("", "", *name)))
     figure, axes = pyplot().subplots(figsize=(7.2, 3.6), layout="constrained")
     axes.set_title(f"{benchmark}: realisability residual", fontsize=10)
@@ -140,7 +140,7 @@ def draw_residuals(rows: Sequence[Record], benchmark: str) -> bytes:
         manage_ticks=False,
     )
     for place, name in zip(places, names, strict=True):
-        values = sorted(groups[name])
+        values = groups[name]
         # Steps of the golden ratio spread points evenly, and the same in every report.
         jitter = 0.36 * ((np.arange(len(values)) * 0.618) % 1 - 0.5)
         colour = COLOURS[_BUDGETS.index(name[-1])]
@@ -182,9 +182,11 @@ def _parse(row: Record) -> tuple[tuple[str, ...], Record]:
     return key, row
 
 
-def _model(row: Record) -> str:
-    """Return the model's name; weights of the same name differ in digest."""
-    return f"{row['model']['name']} ({str(row['model']['digest'])[:8]})"
+def _place(row: Record) -> _Place:
+    """Return the cell that a row belongs to."""
+    # With the digest: two models may have the same name.
+    model = f"{row['model']['name']} ({str(row['model']['digest'])[:8]})"
+    return row["benchmark"], model, *_source(row), row["budget"]
 
 
 def _source(row: Record) -> tuple[str, str]:
@@ -197,12 +199,12 @@ def _source(row: Record) -> tuple[str, str]:
     return method, f"h = {setting['plan_blocks']}, H = {setting['waypoint_budget']}"
 
 
-def _order(key: tuple[str, ...]) -> tuple[Any, ...]:
+def _order(key: _Place) -> tuple[Any, ...]:
     benchmark, model, method, planner, budget = key
     return benchmark, model, _METHODS.index(method), planner, _BUDGETS.index(budget)
 
 
-def _cell(key: tuple[str, ...], rows: Sequence[Record]) -> ResidualResult:
+def _cell(key: _Place, rows: Sequence[Record]) -> ResidualResult:
     found = [row["residual"] for row in rows if row["residual"] is not None]
     # An empty list has no quantiles; such cells are dropped later.
     lower, median, upper = (
@@ -210,13 +212,8 @@ def _cell(key: tuple[str, ...], rows: Sequence[Record]) -> ResidualResult:
     )
     # Equal in all rows of a corpus, for they are drawn with a fixed seed.
     gaps = rows[0]["gaps"]
-    benchmark, model, method, planner, budget = key
     return ResidualResult(
-        benchmark,
-        model,
-        method,
-        planner,
-        budget,
+        *key,
         num_latents=len(found),
         num_errors=len(rows) - len(found),
         median=float(median),
@@ -246,7 +243,7 @@ def _plateaus(rows: Sequence[Record], cells: Sequence[ResidualResult]) -> list[s
         same = [
             row
             for row in rows
-            if (row["benchmark"], _model(row), *_source(row))
+            if _place(row)[:4]
             == (cell.benchmark, cell.model, cell.method, cell.planner)
         ]
         # Of the latents that have both rows, so that like is compared with like.

@@ -141,7 +141,11 @@ def search_states(
         budget: How much to draw.
         seed: Random seed; the number of the restart is added to it.
     """
-    goal = _require_latent(target)
+    goal = np.asarray(target)
+    if goal.ndim != 1 or not np.isfinite(goal).all():
+        raise LatentsError(
+            f"A latent is one row of finite numbers, got shape {goal.shape}."
+        )
     shape = starts.states.shape
     if len(shape) != 2 or shape[0] < budget.restarts or shape[1] != space.size:
         raise BenchmarkError(
@@ -156,15 +160,6 @@ def search_states(
     ]
     gaps, states, renders = zip(*histories, strict=True)
     return SearchHistory(np.array(gaps), np.array(states), np.array(renders))
-
-
-def _require_latent(target: Vector) -> Vector:
-    goal = np.asarray(target)
-    if goal.ndim != 1 or not np.isfinite(goal).all():
-        raise LatentsError(
-            f"A latent is one row of finite numbers, got shape {goal.shape}."
-        )
-    return goal
 
 
 class _Restart:
