@@ -1,7 +1,7 @@
 """Result rows that tests of analysis, reports and studies share."""
 
 from metro.analysis.grouping import group_rows
-from metro.report.document import Heading, Picture, Text
+from metro.report.document import Picture, Text
 from metro.report.study import Section, Study
 
 
@@ -69,11 +69,10 @@ PNG = bytes.fromhex(
 
 def study(**changed):
     """Return a study whose section is its number of rows and a picture."""
-    blocks = (Heading("Study", 2), Picture("a.png", "a plot"))
 
     def render(rows):
-        told = Section((Text(f"{len(rows)} rows."), *blocks), {"a.png": PNG})
-        return told
+        blocks = (Text(f"{len(rows)} rows."), Picture("a.png", "a plot"))
+        return Section(blocks, {"a.png": PNG})
 
     fields = {"name": "one", "title": "Study", "question": "Why?", "command": "metro x"}
     return Study(**(fields | changed), render=render)

@@ -6,10 +6,9 @@ from metro.analysis.formatting import (
     ends,
     number,
     p_value_text,
-    paper_percent,
     percent,
+    plus_minus,
 )
-from metro.analysis.paper import PaperResult
 from metro.analysis.statistics import Interval
 
 
@@ -28,8 +27,7 @@ def test_shares_are_printed_in_percent(mean, std, text):
 )
 def test_the_papers_numbers_are_percent_already(mean, std, text):
     """A number of the paper is printed as it stands there; an absent one is a dash."""
-    one = PaperResult("a", "lewm", "metro", 75, 300, "Table 1", mean=mean, std=std)
-    assert paper_percent(one) == text
+    assert plus_minus(mean, std) == text
 
 
 def test_what_is_not_known_is_a_dash():

@@ -2,7 +2,7 @@
 
 import pytest
 
-from metro.analysis.paper import load_paper_results, read_paper_results
+from metro.analysis.paper import load_paper_results, paper_table, read_paper_results
 from metro.benchmark import benchmark_names, load_benchmark
 from metro.errors import BenchmarkError
 
@@ -45,3 +45,9 @@ def test_a_bad_paper_file(tmp_path):
     (tmp_path / "p.toml").write_text("cells = [{ context = 1 }]")
     with pytest.raises(BenchmarkError, match=r"A result has benchmark, family,"):
         read_paper_results(tmp_path / "p.toml")
+
+
+def test_a_table_that_is_not_in_the_paper_is_refused():
+    """The error names the table that was asked for."""
+    with pytest.raises(BenchmarkError, match=r"cannot be read: 'no such table'\.$"):
+        paper_table("no such table")

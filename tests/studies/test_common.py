@@ -3,14 +3,12 @@
 import pytest
 from row_makers import FLAT, METRO, only, row, runs
 
-from metro.errors import BenchmarkError
 from metro.evaluation.records import append_records, read_records
 from metro.studies.common import (
     commits_of,
     measure_missing,
     pair_line,
     pair_up,
-    paper_table,
     parse_rows,
     require_once,
 )
@@ -73,12 +71,6 @@ def test_a_measurement_is_there_once():
 def test_commits_are_short_and_differences_are_told(commits, text):
     """Nine letters of a commit are shown, a mark of changed source is kept."""
     assert commits_of(row(versions={"commit": one}) for one in commits) == text
-
-
-def test_a_table_that_is_not_in_the_paper_is_refused():
-    """The error names the table that was asked for."""
-    with pytest.raises(BenchmarkError, match=r"cannot be read: 'no such table'\.$"):
-        paper_table("no such table")
 
 
 def test_pairs_are_of_common_runs_only():

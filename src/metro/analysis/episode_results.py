@@ -135,10 +135,16 @@ def _read(row: Mapping[str, Any]) -> EpisodeResult:
             trained_on_corpus=row.get("trained_on_corpus"),
         )
     except (KeyError, TypeError, ValueError, AttributeError) as problem:
-        raise BenchmarkError(
-            f"This is not a row of metro evaluate ({type(problem).__name__}: "
-            f"{problem}): {json.dumps(row, sort_keys=True)[:80]}. Remove it."
-        ) from None
+        text = json.dumps(row, sort_keys=True)
+        raise not_a_row("metro evaluate", text, problem) from None
+
+
+def not_a_row(of: str, text: str, problem: Exception) -> BenchmarkError:
+    """Return the error that shows a row which cannot be read, and why."""
+    return BenchmarkError(
+        f"This is not a row of {of} ({type(problem).__name__}: {problem}): "
+        f"{text[:80]}. Remove it."
+    )
 
 
 def _method_key(row: Mapping[str, Any]) -> MethodKey:
@@ -181,8 +187,13 @@ def _seconds(seconds: Mapping[str, float]) -> dict[str, float]:
 def _commit(versions: Mapping[str, str]) -> str:
     commit = versions.get("commit")
     if commit:
-        # A + says that the source was changed after the commit.
-        return str(commit)[:9] + ("+" if str(commit).endswith("+") else "")
+        return short_commit(str(commit))
     # An installed package has no commit; its release is the next best.
     release = versions.get("metro-wm") or versions.get("metro")
     return UNKNOWN if release is None else f"{UNKNOWN} (release {release})"
+
+
+def short_commit(commit: str) -> str:
+    """Return nine letters of a commit."""
+    # The + marks changed source; cutting the hash must not hide that.
+    return commit[:9] + ("+" if commit.endswith("+") else "")

@@ -1,6 +1,5 @@
 """Numbers as text: shares in percent, and what stands where there is none."""
 
-from metro.analysis.paper import PaperResult
 from metro.analysis.statistics import Interval
 
 NOT_RUN = "not run"
@@ -22,14 +21,13 @@ def p_value_text(value: float) -> str:
     return "< 0.001" if value < 0.001 else f"{value:.3f}"
 
 
+def plus_minus(mean: float | None, std: float | None) -> str:
+    """Return mean ± std as the paper prints them; None: there is none."""
+    if mean is None:
+        return NOTHING
+    return f"{mean:.2f}" + ("" if std is None else f" ± {std:.2f}")
+
+
 def percent(mean: float, std: float | None) -> str:
     """Return shares as the paper prints them: mean ± std in percent."""
-    return f"{100 * mean:.2f}" + ("" if std is None else f" ± {100 * std:.2f}")
-
-
-def paper_percent(one: PaperResult) -> str:
-    """Return the success that the paper reports, as it prints it."""
-    if one.mean is None:
-        return NOTHING
-    # Percent already, unlike our shares.
-    return f"{one.mean:.2f}" + ("" if one.std is None else f" ± {one.std:.2f}")
+    return plus_minus(100 * mean, None if std is None else 100 * std)

@@ -62,6 +62,15 @@ def load_paper_results() -> tuple[PaperResult, ...]:
     return tuple(sorted(reported + flat + new, key=_order))
 
 
+def paper_table(name: str) -> list[dict[str, Any]]:
+    """Return one of the lists of ``benchmarks/paper.toml``."""
+    file = benchmarks_folder() / PAPER_FILE
+    try:
+        return list(tomllib.loads(file.read_text("utf-8"))[name])
+    except (OSError, KeyError, ValueError) as error:
+        raise BenchmarkError(f"{file} cannot be read: {error}.") from error
+
+
 def read_paper_results(file: Path) -> list[PaperResult]:
     """Return the results in a TOML file."""
     try:

@@ -6,7 +6,7 @@ from typing import Any
 
 from metro.analysis.comparison import by_task
 from metro.analysis.config_results import ConfigResult, MethodResult, best_config
-from metro.analysis.formatting import NOT_RUN, NOTHING, number, paper_percent, percent
+from metro.analysis.formatting import NOT_RUN, NOTHING, number, percent, plus_minus
 from metro.analysis.grouping import group_rows
 from metro.analysis.paper import PaperResult, load_paper_results
 from metro.analysis.task import UNKNOWN
@@ -110,7 +110,7 @@ def table_row(check: ReproducedResult) -> tuple[str, ...]:
         number(paper.plan_blocks),
         number(paper.waypoint_budget),
         str(paper.step_budget),
-        paper_percent(paper),
+        plus_minus(paper.mean, paper.std),
         got,
         runs,
         paper.source,

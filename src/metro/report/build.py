@@ -12,6 +12,7 @@ from metro.analysis.reproduce import command_of_config
 from metro.analysis.task import Task
 from metro.errors import BenchmarkError, short, storage_errors
 from metro.planners.methods.registry import method_names
+from metro.report import tables
 from metro.report.document import (
     Block,
     Command,
@@ -26,15 +27,6 @@ from metro.report.html import sections, to_html
 from metro.report.inputs import ReportInputs, ReportPicture
 from metro.report.overview import Tasks, ablations, missing, overview
 from metro.report.study import Section, Study, study_part
-from metro.report.tables import (
-    arrivals,
-    by_tag,
-    fronts,
-    paired,
-    source_of,
-    success_table,
-    times,
-)
 
 Plots = Mapping[Task, Sequence[Picture]]
 
@@ -212,15 +204,17 @@ def _task_sections(tasks: Tasks, plots: Plots) -> list[Block]:
 
 
 def _section(configs: Sequence[ConfigResult], plots: Sequence[Picture]) -> list[Block]:
-    pairs, tagged = paired(configs), by_tag(configs)
-    page: list[Block] = [Text(_description(configs)), success_table(configs)]
+    pairs, tagged = tables.paired(configs), tables.by_tag(configs)
+    success = tables.success_table(configs)
+    page: list[Block] = [Text(_description(configs)), success]
     for plot in plots:
-        page += [plot, Text(f"{plot.description}. {source_of(configs)}")]
+        page += [plot, Text(f"{plot.description}. {tables.source_of(configs)}")]
     page += [Heading("Paired differences", 4)]
     page += [Text(_UNPAIRED)] if pairs is None else [pairs, Text(_PAIRING)]
-    page += [Heading("Arrival and sub-goals", 4), arrivals(configs)]
-    page += [Heading("Time", 4), times(configs)]
-    page += [Heading("Pareto fronts: success and seconds", 4), fronts(configs)]
+    page += [Heading("Arrival and sub-goals", 4), tables.arrivals(configs)]
+    page += [Heading("Time", 4), tables.times(configs)]
+    page += [Heading("Pareto fronts: success and seconds", 4)]
+    page += [tables.fronts(configs)]
     if tagged is not None:
         page += [Heading("By kind of query", 4), tagged]
     page += [Heading("Notes", 4)] if _notes(configs) else []

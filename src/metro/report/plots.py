@@ -125,9 +125,7 @@ def _draw_fronts(
 def _tidy(axes: Any, title: str) -> None:
     from matplotlib import ticker
 
-    axes.set_title(title, fontsize=9)
-    axes.grid(visible=True, alpha=0.25)
-    axes.spines[["top", "right"]].set_visible(False)
+    _frame(axes, title, fontsize=9)
     # Planning times of methods are factors apart.
     axes.set_xscale("log")
     # Plain numbers read faster than powers of ten, and a decade may hold one tick only.
@@ -135,7 +133,6 @@ def _tidy(axes: Any, title: str) -> None:
     axes.xaxis.set_major_formatter("{x:g}")
     axes.xaxis.set_minor_formatter(ticker.NullFormatter())
     axes.tick_params(labelsize=7)
-    axes.set(ylim=(-3, 103))
 
 
 def draw_curves(configs: Sequence[ConfigResult]) -> bytes:
@@ -201,11 +198,16 @@ def _axes(configs: Sequence[ConfigResult]) -> tuple[Any, Any]:
     figure, axes = pyplot().subplots(figsize=(7.2, 4.2), layout="constrained")
     task = configs[0].task
     title = f"{task.model}, d = {task.goal_distance}, {task.recordings}"
-    axes.set_title(title, fontsize=10, pad=18)
+    _frame(axes, title, fontsize=10, pad=18)
+    return figure, axes
+
+
+def _frame(axes: Any, title: str, **look: int) -> None:
+    axes.set_title(title, **look)
     axes.grid(visible=True, alpha=0.25)
     axes.spines[["top", "right"]].set_visible(False)
+    # Wider than 0 to 100: markers at the ends would be cut in half.
     axes.set(ylim=(-3, 103))
-    return figure, axes
 
 
 def _png(figure: Any, axes: Any) -> bytes:

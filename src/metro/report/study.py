@@ -13,13 +13,12 @@ from metro.evaluation.records import (
 from metro.report.document import Block, Command, Heading, Picture, Text
 from metro.report.inputs import STUDIES, ReportInputs
 
-_LEVEL = 3
 _NONE = "No study is known to this version."
 
 
 @dataclass(frozen=True)
 class Section:
-    """A study's part of the report."""
+    """A study's part of the report, below its title and question."""
 
     blocks: tuple[Block, ...]
     pictures: Mapping[str, bytes] = field(default_factory=dict)
@@ -62,14 +61,20 @@ def study_part(inputs: ReportInputs, studies: Sequence[Study]) -> Section:
     page: list[Block] = [Heading("Studies")]
     pictures: dict[str, bytes] = {}
     for study in studies:
-        page += [Heading(study.title, _LEVEL), Text(study.question)]
+        page += [Heading(study.title, 3), Text(study.question)]
         own = inputs.study_rows.get(study.name, [])
         rows = inputs.rows if study.reads_evaluation else own
         if rows:
             section = study.render(rows)
-            page += _below_heading(study, section.blocks)
-            for name, content in section.pictures.items():
-                pictures[_picture_name(study, name)] = content
+            # Two studies may give their pictures the same name.
+            prefix = f"study-{study.name}-"
+            page += [
+                replace(block, name=prefix + block.name)
+                if isinstance(block, Picture)
+                else block
+                for block in section.blocks
+            ]
+            pictures |= {prefix + name: png for name, png in section.pictures.items()}
         else:
             page += [Text("Not run. This runs it:")]
         page += [Command(study.command)]
@@ -81,25 +86,3 @@ def study_part(inputs: ReportInputs, studies: Sequence[Study]) -> Section:
     ]
     page += [] if studies else [Text(_NONE)]
     return Section(tuple(page), pictures)
-
-
-def _below_heading(study: Study, blocks: Sequence[Block]) -> list[Block]:
-    """Return a section's blocks below the study's own heading, pictures renamed."""
-    # The page has the study's title and question already.
-    repeated = (Text(study.question), Heading(study.title, _LEVEL - 1))
-    return [_nested(study, block) for block in blocks if block not in repeated]
-
-
-def _nested(study: Study, block: Block) -> Block:
-    match block:
-        case Heading():
-            return replace(block, level=max(block.level, _LEVEL + 1))
-        case Picture():
-            return replace(block, name=_picture_name(study, block.name))
-        case _:
-            return block
-
-
-def _picture_name(study: Study, picture: str) -> str:
-    # Two studies may give their pictures the same name.
-    return f"study-{study.name}-{picture}"

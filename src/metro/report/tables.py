@@ -22,8 +22,8 @@ from metro.analysis.formatting import (
     ends,
     number,
     p_value_text,
-    paper_percent,
     percent,
+    plus_minus,
 )
 from metro.analysis.statistics import arrival_ratio, wilson
 from metro.analysis.task import UNKNOWN, Task
@@ -191,7 +191,7 @@ def paper_text(task: Task, label: str, step_budget: int) -> str:
     found = paper_of(task, label, step_budget)
     same = [one for one in found if one.step_budget == step_budget]
     shown = [
-        paper_percent(one) + ("" if same else f" (T = {one.step_budget})")
+        plus_minus(one.mean, one.std) + ("" if same else f" (T = {one.step_budget})")
         for one in same or found
     ]
     return "; ".join(shown) or NOTHING

@@ -1,16 +1,15 @@
 """What several studies share: reading rows, resuming, and paired comparisons."""
 
 import json
-import tomllib
 from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
 from metro.analysis.comparison import Difference, difference
 from metro.analysis.config_results import ConfigResult, MethodResult
+from metro.analysis.episode_results import not_a_row, short_commit
 from metro.analysis.formatting import percent
 from metro.analysis.task import UNKNOWN
-from metro.benchmark import PAPER_FILE, benchmarks_folder
 from metro.errors import BenchmarkError
 from metro.evaluation.records import Record, append_records, read_records
 from metro.report.document import Block, Text
@@ -53,10 +52,7 @@ def parse_rows(
             found.append(parse(json.loads(text)))
         # People edit these files by hand: any part may be absent or of another type.
         except (KeyError, TypeError, ValueError, AttributeError) as problem:
-            raise BenchmarkError(
-                f"This is not a row of the study {study} ({type(problem).__name__}: "
-                f"{problem}): {text[:80]}. Remove it."
-            ) from None
+            raise not_a_row(f"the study {study}", text, problem) from None
     return found
 
 
@@ -72,25 +68,11 @@ def require_once(names: Sequence[str], study: str) -> None:
 
 def commits_of(rows: Iterable[Record]) -> str:
     """Return which commits wrote the rows, with a remark if they differ."""
-    found = sorted({_commit(row) for row in rows})
+    # Rows that an installed package wrote have no commit.
+    commits = {str(row["versions"].get("commit") or UNKNOWN) for row in rows}
+    found = sorted(set(map(short_commit, commits)))
     remark = "; rows of different versions" if len(found) > 1 else ""
     return f"commit {', '.join(found)}{remark}"
-
-
-def _commit(row: Record) -> str:
-    # Rows that an installed package wrote have no commit.
-    commit = str(row["versions"].get("commit") or UNKNOWN)
-    # The + marks changed source; cutting the hash must not hide that.
-    return commit[:9] + ("+" if commit.endswith("+") else "")
-
-
-def paper_table(name: str) -> list[dict[str, Any]]:
-    """Return one of the lists of ``benchmarks/paper.toml``."""
-    file = benchmarks_folder() / PAPER_FILE
-    try:
-        return list(tomllib.loads(file.read_text("utf-8"))[name])
-    except (OSError, KeyError, ValueError) as error:
-        raise BenchmarkError(f"{file} cannot be read: {error}.") from error
 
 
 def pair_up(

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from metro.analysis.formatting import number
+from metro.analysis.paper import paper_table
 from metro.errors import ModelError
 from metro.evaluation.records import Record
 from metro.report.document import Table, Text
@@ -15,7 +16,6 @@ from metro.report.study import Section, Study
 from metro.studies.common import (
     commits_of,
     measure_missing,
-    paper_table,
     parse_rows,
     require_once,
 )

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 
 from metro.analysis.comparison import METRO, Difference, by_task, paper_of
 from metro.analysis.config_results import ConfigResult, best_config
-from metro.analysis.formatting import NOT_RUN, NOTHING, number, paper_percent
+from metro.analysis.formatting import NOT_RUN, NOTHING, number, plus_minus
 from metro.analysis.grouping import group_rows
 from metro.analysis.paper import PaperResult, load_paper_results
 from metro.evaluation.records import Record
@@ -98,7 +98,7 @@ class _Comparison:
             *(str(other.step_budget), NOT_RUN, NOT_RUN),
             *[NOTHING] * len(PAIR_HEADER),
             *self._arrivals(NOTHING, NOTHING),
-            *map(paper_percent, both),
+            *(plus_minus(result.mean, result.std) for result in both),
             *self._arrivals(ratios),
         )
 

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from metro.analysis.formatting import NOTHING, number
+from metro.analysis.paper import paper_table
 from metro.core.gap_saturation import Saturation, measure_saturation
 from metro.core.latents import Latents
 from metro.errors import BenchmarkError, LatentsError, short
@@ -19,7 +20,6 @@ from metro.storage.readers import read_latents
 from metro.studies.common import (
     commits_of,
     measure_missing,
-    paper_table,
     parse_rows,
     require_once,
 )

@@ -7,12 +7,13 @@ from typing import Any
 import numpy as np
 
 from metro.analysis.config_results import ConfigResult, MethodResult
-from metro.analysis.formatting import NOTHING, ends, percent
+from metro.analysis.formatting import NOTHING, ends, percent, plus_minus
 from metro.analysis.grouping import group_by, group_rows
+from metro.analysis.paper import paper_table
 from metro.evaluation.records import Record
 from metro.report.document import Picture, Table, Text
 from metro.report.study import Section, Study
-from metro.studies.common import commits_of, notes_of, paper_table, parse_rows
+from metro.studies.common import commits_of, notes_of, parse_rows
 
 NAME = "corpus-size"
 _PAPER_DISTANCE = 75
@@ -63,7 +64,7 @@ def _line(
     if theirs is None or task.goal_distance != _PAPER_DISTANCE:
         reported = NOTHING
     else:
-        reported = f"{theirs['mean']:.2f} ± {theirs['std']:.2f}"
+        reported = plus_minus(theirs["mean"], theirs["std"])
     return (
         task.benchmark,
         task.corpus,

@@ -5,8 +5,9 @@ from typing import Any
 
 from metro.analysis.comparison import Difference, method_rank
 from metro.analysis.config_results import ConfigResult
-from metro.analysis.formatting import number
+from metro.analysis.formatting import number, plus_minus
 from metro.analysis.grouping import group_by, group_rows
+from metro.analysis.paper import paper_table
 from metro.evaluation.records import Record
 from metro.planners.methods.flat import FLAT
 from metro.planners.methods.metro import METRO
@@ -19,7 +20,6 @@ from metro.studies.common import (
     notes_of,
     pair_line,
     pair_up,
-    paper_table,
     parse_rows,
 )
 
@@ -120,7 +120,7 @@ def _paper_table() -> Table:
             str(one["d"]),
             one["method"],
             f"{one['base']:.2f}",
-            f"{one['mean']:.2f} ± {one['std']:.2f}",
+            plus_minus(one["mean"], one["std"]),
             f"{one['mean'] - one['base']:+.2f}",
         )
         for one in paper_table("micro_planner")
