@@ -4,10 +4,11 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
+import h5py
 import pytest
 
 from metro.errors import CorpusError, ModelError, StorageError
-from metro.files import has_type, reading, require_regular_file
+from metro.files import has_type, own_datasets, reading, require_regular_file
 
 
 def test_a_file_and_a_link_to_it_are_regular(tmp_path):
@@ -83,3 +84,21 @@ def test_our_own_errors_and_bugs_pass():
 def test_values_are_compared_with_annotations(value, kind, fits):
     """As in a dataclass that a file is read into."""
     assert has_type(value, kind) == fits
+
+
+@pytest.mark.parametrize("kind", ["external", "storage", "unwritten", "name"])
+def test_datasets_that_are_elsewhere_or_nowhere_are_refused(tmp_path, kind):
+    """Only what lies in the file itself is read."""
+    with h5py.File(tmp_path / "x.h5", "w") as file:
+        file["words"] = ["a"]
+        if kind == "external":
+            file["z"] = h5py.ExternalLink("/etc/passwd", "z")
+        elif kind == "storage":
+            raw = [(str(tmp_path / "raw"), 0, 8)]
+            file.create_dataset("z", 1, "f8", external=raw)
+        elif kind == "unwritten":
+            file.create_dataset("z", 2**60, "u1", chunks=(1,))
+        else:
+            file[b"\xff"] = [1.0]
+        with pytest.raises(StorageError, match="^x: .*(h5repack|Copy it)"):
+            own_datasets("x", file, StorageError, "Copy it.")

@@ -20,10 +20,22 @@ the algorithm (no route, outside the radius) are values of ``SubGoal.kind`` inst
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+_LONGEST = 300
+"""Characters of what a message quotes; paths are shorter."""
+
 
 def short(digest: object) -> str:
     """Return the start of a digest, as messages show it."""
     return str(digest)[:12]
+
+
+def shortened(text: str) -> str:
+    """Return a text without line breaks, its middle left out where it is long.
+
+    Damaged files and their readers quote themselves, to any length.
+    """
+    line = " ".join(text.split())
+    return line if len(line) <= _LONGEST else f"{line[:150]} ... {line[-100:]}"
 
 
 def one_line(error: BaseException) -> str:
@@ -31,10 +43,12 @@ def one_line(error: BaseException) -> str:
 
     Of an error of the system, without its number: ``No such file or directory: a/b``.
     """
+    text = str(error)
     if isinstance(error, OSError) and error.strerror:
         place = "" if error.filename is None else f": {error.filename}"
-        return f"{error.strerror}{place}"
-    return " ".join(str(error).split()).rstrip(".") or type(error).__name__
+        # h5py puts several lines here.
+        text = f"{error.strerror}{place}"
+    return shortened(text).rstrip(".") or type(error).__name__
 
 
 class MetroError(Exception):

@@ -70,6 +70,38 @@ def reading(path: object, kind: type[MetroError], cure: str) -> Iterator[None]:
         raise kind(f"{path} cannot be read: {one_line(error)}. {cure}") from error
 
 
+def own_datasets(
+    path: object, file: Any, kind: type[MetroError], cure: str
+) -> dict[str, Any]:
+    """Return the datasets of numbers of an HDF5 file, by name.
+
+    Those that lie in another file are refused: a file from elsewhere must not make us
+    read, and pass on, our own files. Groups, texts and references are left out.
+    """
+    import h5py
+
+    datasets = {}
+    for name in file:
+        if not isinstance(name, str):
+            raise kind(f"{path}: {name!r} is no name in UTF-8. {cure}")
+        link = file.get(name, getlink=True)
+        item = None if isinstance(link, h5py.ExternalLink) else file[name]
+        if isinstance(item, h5py.Dataset) and not item.dtype.hasobject:
+            if not item.external and not item.is_virtual:
+                # HDF5 makes zeros of it, of any size, and perhaps for hours.
+                if item.size and not item.id.get_storage_size():
+                    raise kind(f"{path}: {name} was never written. {cure}")
+                datasets[name] = item
+                continue
+            item = None
+        if item is None:
+            raise kind(
+                f"{path}: {name} lies in another file, which metro does not follow. "
+                f"Copy it into one file: h5repack."
+            )
+    return datasets
+
+
 def has_type(value: object, kind: Any) -> bool:
     """Return whether a value from JSON or TOML is what an annotation says.
 

@@ -1,6 +1,8 @@
 """Options that verbs share: each says what it is in a sentence."""
 
 import re
+import subprocess
+import sys
 from typing import get_args
 
 import pytest
@@ -61,3 +63,21 @@ def test_flags_are_those_that_scripts_use(name, flags):
     _, given = ALIASES[name]
     # In an annotation typer keeps the first flag where a default would be.
     assert (given.default, *given.param_decls) == flags
+
+
+def test_wrong_paths_are_said_before_torch_is_imported(tmp_path):
+    """Importing it takes seconds; looking for a file takes none."""
+    program = f"""
+import sys
+from metro.cli.options import existing_corpus, existing_model
+for check in (existing_corpus, existing_model):
+    try:
+        check({str(tmp_path / "gone.pt")!r})
+    except Exception as error:
+        print(type(error).__name__)
+print("torch" in sys.modules)
+"""
+    ran = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=True
+    )
+    assert ran.stdout.split() == ["CorpusError", "ModelError", "False"]

@@ -2,10 +2,12 @@
 
 import gzip
 import json
+import os
 
 import pytest
 
-from metro.evaluation.packing import Unpacker, pack
+from metro.errors import BenchmarkError
+from metro.evaluation.packing import Unpacker, pack, parse_line, read_content
 
 
 def a_row(number, **more):
@@ -46,3 +48,22 @@ def test_a_header_that_was_never_written_is_an_error(number):
     unpacker.take({"header": {"model": None}})
     with pytest.raises(ValueError, match=f"^there is no header {number}$"):
         unpacker.take({"header": number})
+
+
+def test_deep_json_and_headers_that_are_no_numbers_are_no_rows():
+    """Both are ValueErrors, as any other damage of a line."""
+    with pytest.raises(ValueError, match="too deeply"):
+        parse_line(b'{"a":' * 20_000)
+    unpacker = Unpacker()
+    unpacker.take({"header": {}})
+    for number in (0.0, False):
+        with pytest.raises(ValueError, match="no header"):
+            unpacker.take({"header": number})
+
+
+@pytest.mark.parametrize("name", ["rows.jsonl", "rows.jsonl.gz"])
+def test_a_pipe_is_refused_at_once(tmp_path, name):
+    """Reading it would wait for ever."""
+    os.mkfifo(tmp_path / name)
+    with pytest.raises(BenchmarkError, match="is a pipe"):
+        read_content(tmp_path / name)

@@ -1,5 +1,6 @@
 """Queries: drawn, written and read."""
 
+import os
 import re
 
 import pytest
@@ -110,3 +111,14 @@ def test_negative_seeds_are_refused():
         Setting("flat", 1, None, 50, -1)
     with pytest.raises(BenchmarkError, match="^seed must be 0 or more, got -1"):
         sample_queries([50], goal_distance=5, count=1, seed=-1)
+
+
+def test_a_pipe_is_refused_and_a_long_line_is_not_quoted_whole(tmp_path):
+    """An answer comes at once, in one short line."""
+    os.mkfifo(tmp_path / "pipe.csv")
+    with pytest.raises(BenchmarkError, match="is a pipe"):
+        load_queries(tmp_path / "pipe.csv")
+    (tmp_path / "long.csv").write_text("[" * 100_000)
+    with pytest.raises(BenchmarkError) as error:
+        load_queries(tmp_path / "long.csv")
+    assert len(str(error.value)) < 600

@@ -15,7 +15,13 @@ AuxiliaryLoss = "none, warmup (first steps only) or throughout."
 @app.command(rich_help_panel=MODELS)
 def train(
     benchmark: options.BenchmarkName,
-    corpus: Annotated[str, option("Recorded episodes, by metro record or released.")],
+    corpus: Annotated[
+        str,
+        option(
+            "Recorded episodes, by metro record or released.",
+            check=options.existing_corpus,
+        ),
+    ],
     output: options.ModelPath,
     family: Annotated[str, option("Training objective: lewm or pldm.")] = "lewm",
     preset: Annotated[
@@ -113,7 +119,10 @@ def _train(
 @app.command("train-macro", rich_help_panel=MODELS)
 def train_macro(
     benchmark: options.BenchmarkName,
-    corpus: Annotated[str, option("Recorded episodes that were encoded.")],
+    corpus: Annotated[
+        str,
+        option("Recorded episodes that were encoded.", check=options.existing_corpus),
+    ],
     latents: Annotated[
         Path, option("Latents made by metro encode from CORPUS and MODEL.")
     ],

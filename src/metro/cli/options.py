@@ -9,12 +9,33 @@ from typing import Annotated, Any
 
 import typer
 
+from metro.errors import ModelError
 from metro.planners.methods.registry import find_method, method_names
 
 
-def option(help_text: str, *names: str, least: int | None = None) -> Any:
-    """Return an option with its help, its flags, and the least value it may have."""
-    return typer.Option(*names, help=help_text, min=least)
+def option(
+    help_text: str, *names: str, least: int | None = None, check: Any = None
+) -> Any:
+    """Return an option with its help, its flags, its least value, and its check."""
+    return typer.Option(*names, help=help_text, min=least, callback=check)
+
+
+def existing_corpus(path: str | None) -> str | None:
+    """Return the path of a corpus; a wrong one is said before torch is imported."""
+    if path is not None:
+        from metro.data.formats.sources import locate
+
+        locate(path)
+    return path
+
+
+def existing_model(source: str | None) -> str | None:
+    """Return the name of a model; a file that is not there is said at once."""
+    # Other names may be repositories or shipped models, which loading looks for.
+    is_file = Path(source or "").suffix in (".safetensors", ".pt", ".ckpt")
+    if source and is_file and not Path(source).expanduser().exists():
+        raise ModelError(f"There is no model {source!r}. Give the path of a file.")
+    return source
 
 
 BenchmarkName = Annotated[
@@ -25,6 +46,7 @@ CorpusPath = Annotated[
     str,
     typer.Argument(
         metavar="CORPUS",
+        callback=existing_corpus,
         help="Recorded episodes: a file, a folder, or a dataset name that "
         "stable-worldmodel knows.",
     ),
@@ -34,12 +56,15 @@ GraphPath = Annotated[
 ]
 
 # What verbs read: recordings, models, graphs.
-CorpusOption = Annotated[str, option("Recorded episodes that the queries come from.")]
+CorpusOption = Annotated[
+    str, option("Recorded episodes that the queries come from.", check=existing_corpus)
+]
 Model = Annotated[
     str,
     option(
         "World model: the name of a shipped one, a file, a folder, a repository, or "
-        "package.module:factory."
+        "package.module:factory.",
+        check=existing_model,
     ),
 ]
 Graph = Annotated[

@@ -7,12 +7,12 @@ without headers is a plain file of rows, so that one reader reads both.
 
 import gzip
 import json
-import zlib
 from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
 from metro.errors import BenchmarkError
+from metro.files import reading, require_regular_file
 
 JsonObject = dict[str, Any]
 
@@ -69,7 +69,8 @@ class Unpacker:
         header = line[HEADER]
         if isinstance(header, dict):
             self._headers.append(header)
-        elif header in range(len(self._headers)):
+        # Not isinstance: True and 1.0 are equal to numbers of headers.
+        elif type(header) is int and header in range(len(self._headers)):
             header = self._headers[header]
         else:
             raise ValueError(f"there is no header {header}")
@@ -84,7 +85,10 @@ def to_line(row: JsonObject) -> bytes:
 
 def parse_line(line: bytes) -> JsonObject:
     """Return the JSON object in a line; ValueError if there is none."""
-    row = json.loads(line)
+    try:
+        row = json.loads(line)
+    except RecursionError as error:
+        raise ValueError("it is nested too deeply") from error
     if not isinstance(row, dict):
         raise ValueError("it is not an object")
     return row
@@ -92,12 +96,7 @@ def parse_line(line: bytes) -> JsonObject:
 
 def read_content(path: Path) -> bytes:
     """Return the lines of a file of rows, plain or packed, as bytes."""
-    content = path.read_bytes()
-    if path.suffix != PACKED:
-        return content
-    try:
-        return gzip.decompress(content)
-    except (OSError, EOFError, zlib.error) as error:
-        raise BenchmarkError(
-            f"{path} is damaged ({error}). Restore it from a copy."
-        ) from error
+    require_regular_file(path, BenchmarkError)
+    with reading(path, BenchmarkError, "Restore it from a copy."):
+        content = path.read_bytes()
+        return gzip.decompress(content) if path.suffix == PACKED else content

@@ -10,7 +10,8 @@ from pathlib import Path
 import numpy as np
 from numpy.typing import ArrayLike
 
-from metro.errors import BenchmarkError, short
+from metro.errors import BenchmarkError, short, shortened
+from metro.files import reading, require_regular_file
 from metro.storage.atomic import write_atomically
 
 _COLUMNS = ("episode", "start", "goal")
@@ -150,19 +151,20 @@ def save_queries(
 def load_queries(path: str | Path) -> QuerySet:
     """Return the queries of a CSV file."""
     path = Path(path)
-    try:
-        content = path.read_bytes()
-    except FileNotFoundError:
+    if not path.exists():
         raise BenchmarkError(
             f"There is no query file {path}. Sample one: metro queries."
-        ) from None
+        )
+    require_regular_file(path, BenchmarkError)
+    with reading(path, BenchmarkError, "Sample queries again: metro queries."):
+        content = path.read_bytes()
     # What is no text at all is refused below, with a reason.
     corpus, rows = _split(content.decode("utf-8", "replace"))
     columns = tuple(rows[0]) if rows else ()
     if columns[:3] != _COLUMNS or not set(columns[3:]) <= set(_FACTS):
         raise BenchmarkError(
             f"{path} must start with the line {','.join(_COLUMNS)}, "
-            f"got {','.join(columns) if rows else 'nothing'}."
+            f"got {shortened(','.join(columns)) if rows else 'nothing'}."
         )
     try:
         queries = tuple(_parse(columns, row) for row in rows[1:])

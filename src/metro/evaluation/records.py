@@ -22,6 +22,7 @@ from metro.evaluation.packing import (
     to_line,
 )
 from metro.evaluation.queries import Query
+from metro.files import require_regular_file
 from metro.planners.methods.registry import find_method, method_names, methods
 from metro.storage.atomic import write_atomically
 from metro.storage.lock import only_writer, opened_alone
@@ -158,6 +159,9 @@ def require_writable(path: Path) -> None:
             f"{packed} is packed, and rows are appended to plain files only. Unpack "
             f"it first: gunzip {packed}"
         )
+    # Opening a pipe would wait for a reader.
+    if path.exists():
+        require_regular_file(path, BenchmarkError)
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with path.open("a"):

@@ -1,6 +1,5 @@
 """Latents from the files people have: ``.npz``, ``.npy``, HDF5, ``.latents``."""
 
-import zlib
 from collections.abc import Mapping
 from pathlib import Path
 from typing import IO, Any
@@ -12,15 +11,8 @@ from numpy.typing import NDArray
 
 from metro.core.graph import FrameGraph
 from metro.core.latents import Latents, offsets_from_lengths
-from metro.errors import (
-    LatentsError,
-    MissingExtra,
-    StorageError,
-    one_line,
-    storage_errors,
-)
-from metro.files import require_regular_file
-from metro.storage.arrays import HEADER_ERRORS
+from metro.errors import LatentsError, MissingExtra, StorageError, storage_errors
+from metro.files import own_datasets, reading, require_regular_file
 from metro.storage.artefacts import load
 from metro.storage.atomic import find, resolve
 
@@ -28,8 +20,7 @@ ROW_NAMES = ("z", "latents", "embeddings", "emb")
 LENGTH_NAMES = ("episode_lengths", "ep_len", "lengths")
 OFFSET_NAMES = ("episode_offsets", "offsets")
 
-_ARCHIVE_ERRORS = (BadZipFile, RuntimeError, zlib.error)
-"""What zipfile raises at damage; RuntimeError at what looks encrypted or foreign."""
+_AGAIN = "It may be half written: copy it or make it again."
 
 _MOST_SHRUNK = 1_100
 """How many times smaller than its content an archive may be: DEFLATE reaches 1,032."""
@@ -59,10 +50,8 @@ def read_latents(path: str | Path, episode_lengths: str | None = None) -> Latent
             f"It reads {', '.join(readers)} and directories written by metro."
         )
     require_regular_file(place)
-    try:
+    with reading(path, StorageError, _AGAIN):
         columns = readers[path.suffix](path)
-    except (*HEADER_ERRORS, *_ARCHIVE_ERRORS) as error:
-        raise StorageError(f"{path} cannot be read: {one_line(error)}") from error
     rows = _pick(path, columns, ROW_NAMES)
     if rows.ndim != 2:
         raise LatentsError(f"{path}: rows must have shape [N, D], got {rows.shape}.")
@@ -130,12 +119,13 @@ def _read_h5(path: Path) -> dict[str, NDArray[Any]]:
         ) from error
     known = ROW_NAMES + LENGTH_NAMES + OFFSET_NAMES
     with h5py.File(path, "r") as file:
+        datasets = own_datasets(path, file, StorageError, _AGAIN)
         for name in known:
-            if name in file and not isinstance(file[name], h5py.Dataset):
-                raise ValueError(f"{name} is a group, not a dataset")
+            if name in file and name not in datasets:
+                raise ValueError(f"{name} is no dataset of numbers")
         return {
-            name: np.asarray(file[name][()]) if name in known else np.empty(0)
-            for name in file
+            name: np.asarray(item[()]) if name in known else np.empty(0)
+            for name, item in datasets.items()
         }
 
 
@@ -180,12 +170,8 @@ def _given_lengths(given: str, num_rows: int) -> NDArray[np.int64]:
                 f"{num_rows} rows are no whole number of episodes of {length} frames."
             )
         return np.full(num_rows // length, length)
-    try:
+    require_regular_file(given)
+    with reading(given, StorageError, "It must hold one length per episode."):
         if given.endswith(".npy"):
             return _read_npy(Path(given))["z"]
-        require_regular_file(given)
         return np.loadtxt(given, dtype=np.int64, ndmin=1)
-    except HEADER_ERRORS as error:
-        raise StorageError(
-            f"{given} holds no episode lengths: {one_line(error)}"
-        ) from error

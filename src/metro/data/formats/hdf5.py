@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from metro.data.formats.hdf5_layout import AGAIN, LENGTHS, OFFSETS, PIXELS, SETTINGS
 from metro.errors import CorpusError, MissingExtra
-from metro.files import reading, require_regular_file
+from metro.files import own_datasets, reading, require_regular_file
 
 
 class Hdf5Source:
@@ -31,7 +31,7 @@ class Hdf5Source:
         self._place = place
         with reading(place, CorpusError, AGAIN):
             self._file = h5py.File(place, "r")
-            columns = _own_columns(place, self._file)
+            columns = own_datasets(place, self._file, CorpusError, AGAIN)
             _require_filters(place, columns)
             if LENGTHS not in columns or OFFSETS not in columns:
                 raise CorpusError(
@@ -58,31 +58,6 @@ class Hdf5Source:
     def close(self) -> None:
         """Close the file."""
         self._file.close()
-
-
-def _own_columns(place: Path, file: Any) -> dict[str, Any]:
-    """Return the datasets of numbers; refuse those that lie in another file."""
-    import h5py
-
-    columns = {}
-    for name in file:
-        if isinstance(file.get(name, getlink=True), h5py.ExternalLink):
-            raise CorpusError(_elsewhere(place, name))
-        item = file[name]
-        # Texts and references are no arrays: no environment is restored from them.
-        if isinstance(item, h5py.Dataset) and not item.dtype.hasobject:
-            if item.external or item.is_virtual:
-                raise CorpusError(_elsewhere(place, name))
-            columns[name] = item
-    return columns
-
-
-def _elsewhere(place: Path, name: str) -> str:
-    # A recording from elsewhere must not make us read, and pass on, our own files.
-    return (
-        f"{place}: {name} lies in another file, which metro does not follow. Copy it "
-        f"into one file: h5repack."
-    )
 
 
 def _read_settings(place: Path, file: Any) -> dict[str, Any]:

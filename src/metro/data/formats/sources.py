@@ -1,5 +1,6 @@
 """Finds the format of a corpus; all formats have the same few methods."""
 
+import os
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, Protocol
@@ -12,6 +13,7 @@ from metro.data.formats.npz import ArraySource
 from metro.data.formats.swm import SwmSource
 from metro.data.formats.video import VideoSource, is_video_folder
 from metro.errors import CorpusError
+from metro.files import require_regular_file
 
 
 class Source(Protocol):
@@ -45,7 +47,10 @@ class Source(Protocol):
 
 def open_source(path: str, episode_lengths: int | None) -> Source:
     """Return the source of the right kind for what is at ``path``."""
-    place = _locate(path)
+    place = locate(path)
+    # Readers of swm would wait for a pipe.
+    if place is not None and not place.is_dir():
+        require_regular_file(place, CorpusError)
     if place is not None and place.suffix in (".h5", ".hdf5") and place.is_file():
         return Hdf5Source(place)
     if place is not None and place.suffix in (".npz", ".npy"):
@@ -57,17 +62,20 @@ def open_source(path: str, episode_lengths: int | None) -> Source:
     return SwmSource(path if place is None else str(place.resolve()))
 
 
-def _locate(path: str) -> Path | None:
-    """Return the file or folder meant; None for a name that only swm understands."""
+def locate(path: str) -> Path | None:
+    """Return the file or folder meant; None for a name that only swm understands.
+
+    Nothing that takes long is imported: a wrong path is answered at once.
+    """
     place = Path(path).expanduser()
     if place.exists():
         return place
     if "://" in path or (path.count("/") == 1 and not place.suffix):
         # A scheme, or a repository: swm finds or fetches it.
         return None
-    from metro.compat import import_swm
-
-    stored = import_swm().data.utils.get_cache_dir(sub_folder="datasets") / path
+    # Where swm looks too.
+    home = Path(os.environ.get("STABLEWM_HOME") or "~/.stable_worldmodel").expanduser()
+    stored = home / "datasets" / path
     if stored.exists():
-        return Path(stored)
+        return stored
     raise CorpusError(f"{path} does not exist, nor does {stored}.")

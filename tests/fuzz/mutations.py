@@ -1,0 +1,267 @@
+"""Small healthy files, spoiled at random and opened: one line or an answer."""
+
+import gzip
+import json
+import os
+import random
+import resource
+import shutil
+import signal
+import sys
+import tempfile
+import time
+import traceback
+import warnings
+from collections import Counter
+from pathlib import Path
+
+import h5py
+import numpy as np
+from alterations import (
+    clear,
+    spoil_bytes,
+    spoil_hdf5,
+    spoil_npz,
+    spoil_place,
+    spoil_text,
+)
+from forking import end, in_fresh_process, repeat
+
+SECONDS, MEMORY = 10, 6 << 30
+"""Limits of one try."""
+
+REFUSED, SYSTEM, UNTIDY = 3, 4, 5
+"""Exit codes of a try: an error of ours, of the system, or anything else."""
+
+
+def campaign(seed: int, seconds: float, most: int = 10**9) -> dict[str, int]:
+    """Return counts of every kind of file: tries, and what came of them.
+
+    Args:
+        seed: Of the alterations.
+        seconds: How long to go on, for all kinds together.
+        most: Number of tries of every kind.
+    """
+    counts = Counter()
+    for kind in KINDS:
+        found = in_fresh_process(__file__, kind, seed, seconds / len(KINDS), most)
+        counts.update({f"{kind} {name}": number for name, number in found.items()})
+    return dict(counts)
+
+
+def make_columns():
+    """Return the columns of a small recording of TwoRoom."""
+    rng = np.random.default_rng(0)
+    return {
+        "ep_len": np.array([5, 3, 4]),
+        "ep_offset": np.array([0, 5, 8]),
+        "pixels": rng.integers(0, 256, (12, 8, 8, 3)).astype(np.uint8),
+        "action": rng.normal(size=(12, 2)).astype(np.float32),
+        "proprio": rng.normal(size=(12, 2)).astype(np.float32),
+    }
+
+
+def make_hdf5(path):
+    """Write a corpus as the released ones are, some of its columns in chunks."""
+    with h5py.File(path, "w") as file:
+        for name, values in make_columns().items():
+            packed = {"chunks": True, "compression": "gzip"} if values.ndim > 1 else {}
+            file.create_dataset(name, data=values, **packed)
+        settings = {"benchmark": "tworoom", "rendering": "stock"}
+        file.attrs["metro"] = json.dumps(settings)
+
+
+def make_npz(path):
+    """Write a corpus as arrays."""
+    np.savez(path, **make_columns())
+
+
+def make_latents():
+    """Return latents of three episodes."""
+    z = np.random.default_rng(0).normal(size=(60, 4)).astype(np.float32)
+    return {"z": z, "episode_lengths": np.array([20, 25, 15])}
+
+
+def make_latents_npz(path):
+    """Write latents as an archive."""
+    np.savez(path, **make_latents())
+
+
+def make_latents_hdf5(path):
+    """Write latents as HDF5."""
+    with h5py.File(path, "w") as file:
+        for name, values in make_latents().items():
+            file[name] = values
+
+
+def make_queries(path):
+    """Write queries with everything that is known of them."""
+    lines = [
+        "# corpus 0123abcd",
+        "episode,start,goal,is_presolved,demonstration_frames",
+    ]
+    lines += [f"{n},{n + 3},{n + 28},{n % 2},{20 + n}" for n in range(8)]
+    path.write_text("\n".join(lines) + "\n")
+
+
+def make_benchmark(path):
+    """Copy a benchmark of ours."""
+    from metro.benchmark import benchmarks_folder
+
+    shutil.copyfile(benchmarks_folder() / "tworoom.toml", path)
+
+
+def make_rows(path):
+    """Write some rows, plain or packed, as the name says."""
+    from metro.evaluation.packing import pack, to_line
+
+    sys.path.append(str(Path(__file__).parents[1]))
+    from row_makers import FLAT, METRO
+
+    lines = METRO + FLAT
+    is_packed = path.suffix == ".gz"
+    path.write_bytes(pack(lines) if is_packed else b"".join(map(to_line, lines)))
+
+
+def spoil_packed(rng, path):
+    """Spoil the text inside a packed file."""
+    content = gzip.decompress(path.read_bytes())
+    path.write_bytes(content)
+    rng.choice((spoil_text, spoil_bytes))(rng, path)
+    path.write_bytes(gzip.compress(path.read_bytes()))
+
+
+def open_recording(path):
+    """Read all of a corpus, as queries, encode and train do."""
+    from metro.benchmark import load_benchmark
+    from metro.data.corpus import open_corpus
+
+    with open_corpus(str(path)) as corpus:
+        corpus.require(load_benchmark("tworoom"))
+        assert len(corpus.digest) == 64
+        for episode in range(corpus.num_episodes):
+            assert corpus.frames(episode).dtype == np.uint8
+        corpus.row(corpus.num_frames - 1)
+
+
+def open_latents(path):
+    """Read latents, as build does."""
+    from metro.storage.readers import read_latents
+
+    assert read_latents(path).num_frames > 0
+
+
+def open_queries(path):
+    """Read queries, as evaluate does."""
+    from metro.evaluation.draw_queries import find_queries
+
+    assert len(find_queries("tworoom", 25, path)) > 0
+
+
+def open_benchmark(path):
+    """Read a benchmark, as all verbs do."""
+    from metro.benchmark import evaluation_calls, read_benchmark
+
+    evaluation_calls(read_benchmark(path))
+
+
+def open_rows(path):
+    """Read rows, as report, reproduce and evaluate do."""
+    from metro.analysis.reproduce import reproduce
+    from metro.evaluation.records import read_records, run_key
+    from metro.report.build import results_markdown
+    from metro.report.inputs import gather
+
+    results_markdown(gather([path]))
+    rows = read_records(path)
+    reproduce(rows)
+    assert all(map(run_key, rows))
+
+
+KINDS = {
+    "hdf5": ("c.h5", make_hdf5, spoil_hdf5, open_recording),
+    "npz": ("c.npz", make_npz, spoil_npz, open_recording),
+    "latents.npz": ("z.npz", make_latents_npz, spoil_npz, open_latents),
+    "latents.h5": ("z.h5", make_latents_hdf5, spoil_hdf5, open_latents),
+    "csv": ("q.csv", make_queries, spoil_text, open_queries),
+    "toml": ("b.toml", make_benchmark, spoil_text, open_benchmark),
+    "rows": ("r.jsonl", make_rows, spoil_text, open_rows),
+    "packed": ("r.jsonl.gz", make_rows, spoil_packed, open_rows),
+}
+"""Name, maker, the alteration that knows the format, and opener of every kind."""
+
+
+def look(work, path):
+    """End this process with the code of what happened when a file was opened."""
+    signal.signal(signal.SIGALRM, signal.SIG_DFL)
+    signal.alarm(SECONDS)
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    from metro.errors import MetroError
+
+    code = 0
+    try:
+        work(path)
+    except MetroError as error:
+        # One line for a person: what the system calls it says nothing.
+        is_tidy = "\n" not in str(error) and "Errno" not in str(error)
+        code = REFUSED if is_tidy and len(str(error)) < 1_000 else UNTIDY
+        shown = str(error)
+    except (OSError, MemoryError) as error:
+        code, shown = SYSTEM, repr(error)
+    except BaseException:
+        code, shown = UNTIDY, traceback.format_exc()
+    if code in (SYSTEM, UNTIDY):
+        sys.stderr.write(f"{path.name}: {shown[-1500:]}\n")
+    sys.stderr.flush()
+    os._exit(code)
+
+
+def one_try(rng, kind, folder):
+    """Spoil a file in one of three ways, and open it in a child."""
+    name, _, spoil, work = KINDS[kind]
+    clear(folder)
+    shutil.copyfile(folder.parent / name, folder / name)
+    chosen = rng.choices((spoil, spoil_bytes, spoil_place), (10, 10, 1))[0]
+    chosen(rng, folder / name)
+    child = os.fork()
+    if not child:
+        look(work, folder / name)
+    code = end(child)
+    names = {0: "accepted", REFUSED: "clean", SYSTEM: "system", UNTIDY: "untidy"}
+    ended = {-signal.SIGALRM: "hangs"}
+    outcome = names.get(code) or ended.get(code, "signals")
+    if code < 0:
+        kept = Path(tempfile.gettempdir()) / f"metro-{kind}-{-code}-{time.time_ns()}"
+        sys.stderr.write(f"{kind} ended by {-code}: {kept}\n")
+        if (folder / name).is_file() and (folder / name).stat().st_size < 1 << 20:
+            shutil.copyfile(folder / name, kept)
+    return Counter({outcome: 1})
+
+
+def prepare(kind, home):
+    """Make a healthy file, open it and import what a try needs; return the folder."""
+    from metro.compat import import_swm
+
+    # Folders and pipes called like a corpus reach its readers.
+    if kind in ("hdf5", "npz"):
+        import_swm()
+    name, make, _, work = KINDS[kind]
+    make(home / name)
+    work(home / name)
+    (home / "tried").mkdir()
+    return home / "tried"
+
+
+if __name__ == "__main__":
+    kind, (seed, seconds, most) = sys.argv[1], map(float, sys.argv[2:])
+    warnings.simplefilter("ignore")
+    home = Path(tempfile.mkdtemp(prefix="metro-mutations-"))
+    place = prepare(kind, home)
+
+    def tried(rng: random.Random) -> Counter[str]:
+        """Count one try of this kind."""
+        return one_try(rng, kind, place)
+
+    repeat(tried, f"{kind}-{int(seed)}", seconds, most)
+    shutil.rmtree(home)
