@@ -134,7 +134,7 @@ def _open_files(
     # By descriptor, not by path: a writer may rename the directory at any moment, and
     # the files must all be of the same artefact.
     def opener(name: str, flags: int) -> int:
-        # A pipe would wait for a writer, before it could be told from a file.
+        # Opening a pipe would wait for a writer, so what it is could not be asked.
         return os.open(name, flags | os.O_NONBLOCK, dir_fd=directory)
 
     def opened(name: str) -> BufferedReader:

@@ -155,3 +155,12 @@ def test_lowest_are_the_lowest_bounds(rng, count):
 def test_lowest_of_one():
     """A single bound is its own lowest."""
     assert lowest(np.float32([7]), 3).tolist() == [0]
+
+
+def test_a_gap_that_is_no_number_is_not_kept():
+    """A damaged row must not push out the frames that are near."""
+    frame, gap = np.full((1, 2), -1, np.int32), np.full((1, 2), np.inf)
+    for candidate, distance in ((5, np.nan), (3, 2.0), (6, np.nan), (4, 1.0)):
+        primitives.keep(frame, gap, 0, candidate, distance)
+    assert frame.tolist() == [[4, 3]]
+    assert gap.tolist() == [[1.0, 2.0]]

@@ -69,7 +69,8 @@ def exact_gap(a, i, b, j):
 def keep(frame, gap, row, candidate, distance):
     """Insert a candidate into a row sorted by (gap, frame); return whether it was."""
     last = frame.shape[1] - 1
-    if distance > gap[row, last] or (
+    # Negated: a gap that is NaN, of a damaged row, must not push out the others.
+    if not distance <= gap[row, last] or (
         distance == gap[row, last] and 0 <= frame[row, last] <= candidate
     ):
         return False
