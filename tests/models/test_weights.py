@@ -1,6 +1,8 @@
 """Laws of our own files of weights."""
 
+import json
 import re
+import time
 
 import numpy as np
 import pytest
@@ -10,7 +12,7 @@ from model_makers import TINY, make_model
 from metro.errors import ModelError
 from metro.models.action_stats import ActionStats
 from metro.models.loading import load_model
-from metro.models.weights import save_model
+from metro.models.weights import describe, save_model
 
 
 def test_our_files_come_back_bit_for_bit(tmp_path):
@@ -57,3 +59,48 @@ def test_safetensors_of_others_are_told(tmp_path):
     )
     with pytest.raises(ModelError, match=f"^{re.escape(message)}$"):
         load_model(path)
+
+
+def saved_with(path, about):
+    """Write the tensors of a tiny model with any description."""
+    from safetensors.torch import save_file
+
+    tensors = {n: t.contiguous() for n, t in make_model().network.state_dict().items()}
+    save_file(tensors, path, metadata={"metro": about})
+
+
+BOMBS = {"depth": 10**7, "latent_size": 10**9, "image_size": 10**9, "mlp_size": 2**62}
+
+
+@pytest.mark.parametrize("name", BOMBS)
+def test_sizes_are_compared_before_anything_is_built(tmp_path, name):
+    """A size that the tensors do not have is refused in a second."""
+    about = describe(make_model())
+    about["sizes"] = about["sizes"] | {name: BOMBS[name]}
+    saved_with(tmp_path / "m.safetensors", json.dumps(about))
+    started = time.monotonic()
+    with pytest.raises(ModelError):
+        load_model(tmp_path / "m.safetensors")
+    assert time.monotonic() - started < 1
+
+
+DESCRIPTIONS = {
+    "no JSON": "{",
+    "a list": "[]",
+    "only a format": '{"format": 1}',
+    "deep": "[" * 100_000,
+    "sizes a list": json.dumps({**describe(make_model()), "sizes": []}),
+    "scaling a number": json.dumps({**describe(make_model()), "action_scaling": 3}),
+    "a width in words": json.dumps(
+        {**describe(make_model()), "sizes": {**TINY.to_json(), "heads": "two"}}
+    ),
+}
+
+
+@pytest.mark.parametrize("about", DESCRIPTIONS.values(), ids=DESCRIPTIONS)
+def test_a_wrong_description_is_one_line(tmp_path, about):
+    """Whatever the metadata holds, it is a `ModelError` of one line."""
+    saved_with(tmp_path / "m.safetensors", about)
+    with pytest.raises(ModelError) as caught:
+        load_model(tmp_path / "m.safetensors")
+    assert "\n" not in str(caught.value)

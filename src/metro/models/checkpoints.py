@@ -1,19 +1,17 @@
 """Unfinished training on disk, beside the file it will become."""
 
+import warnings
 from dataclasses import dataclass, fields
 from io import BytesIO
 from pathlib import Path
-from pickle import UnpicklingError
 from typing import Any
 
 import torch
 
 from metro.errors import ModelError
+from metro.files import DAMAGE
 from metro.storage.atomic import write_atomically
 from metro.storage.parts import has_digest, with_digest, without_digest
-
-_DAMAGE = (RuntimeError, TypeError, EOFError, OSError, KeyError, UnpicklingError)
-"""What torch raises at a damaged file."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +58,10 @@ def store(path: Path, checkpoint: Checkpoint) -> None:
 
 
 def resume(path: Path, key: str) -> Checkpoint | None:
-    """Return the checkpoint of this very run, or None if there is none."""
+    """Return the checkpoint of this very run, or None if there is none.
+
+    A damaged one is deleted, with a warning: the training is done again.
+    """
     stored = checkpoint_path(path)
     if not stored.exists():
         return None
@@ -69,10 +70,15 @@ def resume(path: Path, key: str) -> Checkpoint | None:
         stream = BytesIO(_content(stored))
         contents = torch.load(stream, map_location="cpu", weights_only=True)
         checkpoint = Checkpoint(**contents)
-    except _DAMAGE as error:
-        raise ModelError(
-            f"{stored} is damaged ({type(error).__name__}). Delete it to start again."
-        ) from error
+    except DAMAGE as error:
+        warnings.warn(
+            f"{stored} is damaged ({type(error).__name__}). It is deleted, and "
+            f"training starts again.",
+            RuntimeWarning,
+            stacklevel=2,
+        )
+        stored.unlink()
+        return None
     # Refused, not overwritten: it may hold hours of another run.
     if checkpoint.key != key:
         raise ModelError(

@@ -23,7 +23,7 @@ from metro.models.hub import (
 from metro.models.key_names import unwrapped
 from metro.models.networks import WorldModelNetwork
 from metro.models.pickles import read_pickle
-from metro.models.weights import fill, read_model
+from metro.models.weights import build, read_model
 
 _FACTORY = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*")
 _REPOSITORY = re.compile(r"[\w.-]+/[\w.-]+")
@@ -86,8 +86,7 @@ def load_folder(
     family, sizes = read_config(folder / "config.json")
     weights = weights or _only_weights(folder)
     tensors = read_weights(weights)
-    network = WorldModelNetwork(sizes)
-    fill(network, tensors, str(weights))
+    network = build(WorldModelNetwork, sizes, tensors, str(weights))
     return FrozenModel(
         network,
         family=family,
@@ -131,8 +130,7 @@ def _load_file(path: Path, trust_pickle: bool) -> FrozenModel:
             f"where it comes from: trust_pickle=True (--trust-pickle)."
         )
     family, sizes, tensors = read_pickle(path)
-    network = WorldModelNetwork(sizes)
-    fill(network, tensors, str(path))
+    network = build(WorldModelNetwork, sizes, tensors, str(path))
     return FrozenModel(network, family=family, notes={"name": path.stem})
 
 

@@ -1,10 +1,11 @@
 """Sizes of the networks: as published, and small enough for two cores."""
 
 from dataclasses import asdict, dataclass, fields, replace
-from typing import Any, Self
+from typing import Any, Self, get_type_hints
 
 from metro.benchmark import benchmark_names, load_benchmark
 from metro.errors import ModelError
+from metro.files import has_type
 
 FAMILIES = ("lewm", "pldm")
 """Both have the same network; they differ in the loss."""
@@ -32,6 +33,10 @@ class JsonSizes:
                 f"The sizes of a network are {', '.join(sorted(names))}; "
                 f"{', '.join(wrong)} should not be there or is missing."
             )
+        for name, kind in get_type_hints(cls).items():
+            value = values[name]
+            if not has_type(tuple(value) if isinstance(value, list) else value, kind):
+                raise ModelError(f"The size {name} of a network cannot be {value!r}.")
         return cls(**values)
 
 

@@ -1,21 +1,28 @@
 """Our own files: one ``.safetensors`` that holds all it takes to build the model."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
+import torch
 from torch import Tensor, nn
 
 from metro.errors import ModelError
+from metro.files import reading, require_regular_file
 from metro.models.action_stats import ActionStats
 from metro.models.frozen import FrozenModel
 from metro.models.key_names import to_installed, to_released
 from metro.models.networks import WorldModelNetwork
-from metro.models.presets import Sizes
+from metro.models.presets import JsonSizes, Sizes
 from metro.storage.atomic import write_atomically
 
+Network = TypeVar("Network", bound=nn.Module)
+AnySizes = TypeVar("AnySizes", bound=JsonSizes)
+
 FORMAT = 1
+
+CURE = "Copy it again."
 
 _METADATA_KEY = "metro"
 """The key of the file's metadata that holds our JSON."""
@@ -48,17 +55,40 @@ def describe(model: FrozenModel) -> dict[str, Any]:
 def read_model(path: Path) -> FrozenModel:
     """Return the model in a ``.safetensors`` file that `save_model` wrote."""
     about, tensors = read_tensors(path, _METADATA_KEY, _NOT_OURS)
-    scaling = about["action_scaling"]
-    network = WorldModelNetwork(Sizes.from_json(about["sizes"]))
-    fill(network, tensors, str(path))
-    return FrozenModel(
-        network,
-        family=about["family"],
-        benchmark=about["benchmark"],
-        rendering=about["rendering"],
-        action_stats=None if scaling is None else ActionStats(*scaling),
-        notes=about["notes"],
-    )
+    with reading(path, ModelError, CURE):
+        scaling = about["action_scaling"]
+        sizes = Sizes.from_json(about["sizes"])
+        return FrozenModel(
+            build(WorldModelNetwork, sizes, tensors, str(path)),
+            family=about["family"],
+            benchmark=about["benchmark"],
+            rendering=about["rendering"],
+            action_stats=None if scaling is None else ActionStats(*scaling),
+            notes=about["notes"],
+        )
+
+
+def build(
+    make: Callable[[AnySizes], Network],
+    sizes: AnySizes,
+    tensors: Mapping[str, Tensor],
+    source: str,
+) -> Network:
+    """Return a network with weights; it is built only if these have its sizes."""
+    values = {n: v for n, v in sizes.to_json().items() if isinstance(v, int)}
+    layers = max(v for n, v in values.items() if n.endswith("depth"))
+    # Every layer has tensors: more layers than tensors would take for ever to make.
+    if min(values.values()) < 1 or layers > len(tensors):
+        raise ModelError(
+            f"{source} has {len(tensors)} tensors, which do not fit {sizes}."
+        )
+    with reading(source, ModelError, CURE):
+        # First without memory: sizes may ask for any amount of it.
+        with torch.device("meta"):
+            _fitting(make(sizes), tensors, source)
+        network = make(sizes)
+        fill(network, tensors, source)
+    return network
 
 
 def fill(network: nn.Module, tensors: Mapping[str, Tensor], source: str) -> None:
@@ -69,6 +99,13 @@ def fill(network: nn.Module, tensors: Mapping[str, Tensor], source: str) -> None
         tensors: Under released or installed names.
         source: Where they come from, for messages.
     """
+    network.load_state_dict(_fitting(network, tensors, source), strict=True)
+
+
+def _fitting(
+    network: nn.Module, tensors: Mapping[str, Tensor], source: str
+) -> dict[str, Tensor]:
+    """Return weights under a network's own names, or raise `ModelError`."""
     expected = network.state_dict()
     given = to_installed(tensors, expected)
     missing = sorted(set(to_released(expected)) - set(to_released(given)))
@@ -86,7 +123,7 @@ def fill(network: nn.Module, tensors: Mapping[str, Tensor], source: str) -> None
                 f"{source} has {name} of shape {tuple(tensor.shape)}, its "
                 f"configuration asks for {tuple(expected[name].shape)}."
             )
-    network.load_state_dict(given, strict=True)
+    return given
 
 
 def write_tensors(
@@ -125,6 +162,7 @@ def read_tensors(
     """
     from safetensors import SafetensorError, safe_open
 
+    require_regular_file(path, ModelError)
     try:
         with safe_open(path, framework="pt") as file:
             entry = (file.metadata() or {}).get(key)
@@ -135,7 +173,8 @@ def read_tensors(
         ) from error
     if entry is None:
         raise ModelError(f"{path} {not_ours}")
-    about = json.loads(entry)
+    with reading(path, ModelError, CURE):
+        about = dict(json.loads(entry))
     if about.get("format") != FORMAT:
         raise ModelError(
             f"{path} has model format {about.get('format')}; this metro reads "

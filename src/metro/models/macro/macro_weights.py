@@ -8,6 +8,7 @@ from torch import Tensor
 
 from metro.assets import asset_path, macro_asset_names
 from metro.errors import ModelError
+from metro.files import reading
 from metro.models.frozen import FrozenModel
 from metro.models.loading import read_weights
 from metro.models.macro.macro_networks import MacroNetwork
@@ -15,7 +16,7 @@ from metro.models.macro.model import MacroModel
 from metro.models.macro.sizes import PUBLISHED, MacroSizes
 from metro.models.networks import WorldModelNetwork
 from metro.models.presets import PAPER
-from metro.models.weights import FORMAT, fill, read_tensors, write_tensors
+from metro.models.weights import CURE, FORMAT, build, read_tensors, write_tensors
 
 _METADATA_KEY = "metro-macro"
 """The key of the file's metadata that holds our JSON."""
@@ -64,14 +65,14 @@ def load_macro(source: str | Path) -> MacroModel:
     if path.suffix != ".safetensors":
         return load_released_macro(path)[1]
     about, tensors = read_tensors(path, _METADATA_KEY, _NOT_OURS)
-    network = MacroNetwork(MacroSizes.from_json(about["sizes"]))
-    fill(network, tensors, str(path))
-    return MacroModel(
-        network,
-        encoder_digest=about["encoder_digest"],
-        benchmark=about["benchmark"],
-        notes=about["notes"],
-    )
+    with reading(path, ModelError, CURE):
+        sizes = MacroSizes.from_json(about["sizes"])
+        return MacroModel(
+            build(MacroNetwork, sizes, tensors, str(path)),
+            encoder_digest=about["encoder_digest"],
+            benchmark=about["benchmark"],
+            notes=about["notes"],
+        )
 
 
 def load_released_macro(
@@ -89,12 +90,12 @@ def load_released_macro(
     low = {_low_name(name): one for name, one in tensors.items() if name not in high}
     # The one size that differs between benchmarks; all others are as published.
     action_size = _action_size(high, path)
-    network = WorldModelNetwork(replace(PAPER, action_size=action_size))
-    fill(network, low, str(path))
+    sizes = replace(PAPER, action_size=action_size)
+    network = build(WorldModelNetwork, sizes, low, str(path))
     notes = {"name": path.stem, "source": str(path)}
     frozen = FrozenModel(network, family="lewm", benchmark=benchmark, notes=notes)
-    macro = MacroNetwork(replace(PUBLISHED, action_size=action_size))
-    fill(macro, high, str(path))
+    macro_sizes = replace(PUBLISHED, action_size=action_size)
+    macro = build(MacroNetwork, macro_sizes, high, str(path))
     return frozen, MacroModel(
         macro,
         # Of the LeWM inside: no other has the latents that this one predicts.
