@@ -86,10 +86,10 @@ class Canvas:
             end = min(dash + 4, stop)
             self._draw.line((dash, middle, end, middle), fill=Colours.BLACK, width=3)
 
-    def ring(self, centre: tuple[int, int], radius: int = 6) -> None:
+    def ring(self, centre: tuple[int, int]) -> None:
         """Draw a bridge's end: a white disc in a black ring."""
         x, y = centre
-        around = (x - radius, y - radius, x + radius, y + radius)
+        around = (x - 6, y - 6, x + 6, y + 6)
         self._draw.ellipse(around, fill=Colours.WHITE, outline=Colours.BLACK, width=3)
 
     def paste(self, picture: Any, corner: tuple[int, int]) -> None:

@@ -115,8 +115,12 @@ def draw(results: Sequence[tuple[Subset, ConfigResult]]) -> bytes:
 
 def _results(rows: Sequence[Record]) -> list[tuple[Subset, ConfigResult]]:
     """Return the results of every subset, by task and falling share."""
-    groups = group_by(parse_rows(rows, NAME, _parse), _subset)
-    found = [(subset, one) for subset in groups for one in group_rows(groups[subset])]
+    groups = group_by(parse_rows(rows, NAME, _parse), lambda parsed: parsed[0])
+    found = [
+        (subset, result)
+        for subset, some in groups.items()
+        for result in group_rows(row for _, row in some)
+    ]
     return sorted(found, key=_order)
 
 
@@ -127,15 +131,10 @@ def _order(one: tuple[Subset, ConfigResult]) -> tuple[Any, ...]:
     return (result.task, *setting, subset.seed, -subset.share)
 
 
-def _parse(row: Record) -> Record:
-    # Called for its error, where `parse_rows` can say which row is wrong.
-    _subset(row)
-    return row
-
-
-def _subset(row: Record) -> Subset:
+def _parse(row: Record) -> tuple[Subset, Record]:
+    # Converted here, where `parse_rows` can say which row is wrong.
     share, seed = float(row["share"]), int(row["subset_seed"])
-    return Subset(share, seed, int(row["episodes_used"]))
+    return Subset(share, seed, int(row["episodes_used"])), row
 
 
 CORPUS_SIZE = Study(
