@@ -30,6 +30,7 @@ fuzz: $(VENV)/ready
 docs: $(VENV)/ready
 	$(BIN)/python tools/paper_map.py
 	$(BIN)/python tools/cli_reference.py
+	$(BIN)/python tools/licences.py
 	PYTHONPATH=. $(BIN)/python tools/performance.py
 	$(BIN)/python tools/results.py
 	$(BIN)/python tools/cards.py

@@ -8,9 +8,11 @@ from pathlib import Path
 
 import cards
 import cli_reference
+import licences
 import paper_map
 import performance
 import pytest
+from extras import missing_modules
 
 import metro
 from metro import errors
@@ -52,6 +54,51 @@ def test_decisions_name_tests_that_exist():
 def test_cli_reference_is_up_to_date():
     """Run `make docs` if this fails."""
     assert cli_reference.TARGET.read_text() == cli_reference.render()
+
+
+@pytest.mark.skipif(bool(missing_modules()), reason="reads what extras bring")
+def test_licences_are_up_to_date():
+    """Run `make docs` if this fails."""
+    assert licences.TARGET.read_text() == licences.render()
+
+
+def test_nothing_in_the_base_install_is_copyleft():
+    """Every package of it is installed, states a licence, and none of the GPL's."""
+    packages = licences.base()
+    assert {"numpy", "numba", "llvmlite", "scipy"} <= {one.name for one in packages}
+    unknown = {licences.NONE, licences.ABSENT}
+    assert [one for one in packages if one.licence in unknown] == []
+    assert licences.copyleft(packages) == []
+
+
+@pytest.mark.parametrize(
+    ("field", "kind"),
+    [
+        ("License-Expression: MIT AND GPL-3.0-or-later", "GPL"),
+        ("License-Expression: AGPL-3.0-only", "AGPL"),
+        ("License: GPLv2+", "GPL"),
+        ("License: GNU Lesser General Public License v3", "LGPL"),
+        ("Classifier: License :: OSI Approved :: GNU Affero License", "AGPL"),
+        ("License: see LICENSE\nClassifier: License :: Other :: GPL", "GPL"),
+    ],
+)
+def test_copyleft_in_the_base_install_is_noticed(tmp_path, monkeypatch, field, kind):
+    """A crafted package, found before the one that is installed, is named."""
+    crafted = tmp_path / "mdurl-1.0.dist-info"
+    crafted.mkdir()
+    text = f"Metadata-Version: 2.4\nName: mdurl\nVersion: 1.0\n{field}\n"
+    (crafted / "METADATA").write_text(text)
+    monkeypatch.syspath_prepend(tmp_path)
+    assert licences.copyleft(licences.base()) == ["mdurl"]
+    assert [one.kind for one in licences.base() if one.name == "mdurl"] == [kind]
+    assert "mdurl of the base install states a copyleft" in licences.render()
+
+
+def test_packages_of_bench_are_never_read():
+    """The page is the same where they are installed; the GPL of one is told."""
+    rows = {one.name: one for one in licences.extra("bench")}
+    assert rows["hnswlib"].licence == licences.ABSENT
+    assert licences.copyleft(rows.values()) == ["igraph"]
 
 
 @pytest.mark.parametrize("card", cards.cards(), ids=lambda card: card.stem)
