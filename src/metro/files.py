@@ -18,8 +18,9 @@ from metro.errors import MetroError, StorageError, one_line
 
 DAMAGE = (
     *(OSError, EOFError, MemoryError, BadZipFile, zlib.error, struct.error, csv.Error),
-    *(ValueError, TypeError, KeyError, IndexError, AttributeError, OverflowError),
+    *(ValueError, TypeError, KeyError, IndexError, AttributeError, ArithmeticError),
     *(RuntimeError, SyntaxError, tokenize.TokenError, pickle.UnpicklingError),
+    AssertionError,
 )
 """What h5py, NumPy, safetensors, torch and Python's parsers raise at damaged files.
 

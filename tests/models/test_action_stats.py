@@ -112,3 +112,10 @@ def test_wrong_statistics_are_refused(call, message):
     """An error says what is wrong and what to do."""
     with pytest.raises(ModelError, match=f"^{re.escape(message)}$"):
         call()
+
+
+@pytest.mark.parametrize("std", [0.0, -1.0, float("nan"), float("inf")])
+def test_actions_are_divided_by_numbers_above_zero(std):
+    """Any other deviation would make every action the same, or none."""
+    with pytest.raises(ModelError, match=r"finite, and std above 0\.$"):
+        ActionStats([0.0], [std])

@@ -145,7 +145,9 @@ def test_whatever_keeps_the_contract_plans(make):
     frames, graph = make_graph(model)
     stats = ActionStats([0.5, 0.0], [1.0, 2.0])
     settings = CEMSettings(plan_blocks=1, num_samples=20, num_elites=3, iterations=2)
-    policy = MetroPolicy(graph, make(), settings=settings, action_stats=stats)
+    policy = MetroPolicy(
+        graph, make(), settings=settings, action_stats=stats, trust_graph=True
+    )
     action = policy.act(frames[0], goal=frames[50])
     assert action.shape == (2,)
     assert np.isfinite(action).all()

@@ -1,5 +1,6 @@
 """Laws of unfinished training on disk."""
 
+import os
 import re
 from dataclasses import replace
 from pathlib import Path
@@ -96,7 +97,7 @@ def test_a_checkpoint_of_another_run_is_refused_and_kept(tmp_path):
     assert resume(tmp_path / "m", "this run").step == 3
 
 
-DAMAGES = ["empty", "cut", "altered", "text", "another form", "code"]
+DAMAGES = ["empty", "cut", "altered", "text", "another form", "code", "no mark"]
 
 
 @pytest.mark.parametrize("damage", DAMAGES)
@@ -113,7 +114,8 @@ def test_a_damaged_checkpoint_is_discarded(tmp_path, damage):
         middle = len(whole) // 2
         altered = whole[:middle] + bytes([whole[middle] ^ 1]) + whole[middle + 1 :]
         kept = {"empty": b"", "cut": whole[:middle], "text": b"no weights"}
-        kept["altered"] = altered
+        # The mark of the digest too: it must not pass for one that has no digest.
+        kept |= {"altered": altered, "no mark": whole[:-70] + b"x" + whole[-69:]}
         stored.write_bytes(kept[damage])
     with pytest.warns(
         RuntimeWarning, match=r"m\.checkpoint is damaged \(\w+\)\. It"
@@ -127,3 +129,11 @@ def test_checkpoints_of_earlier_versions_are_resumed(tmp_path):
     """They have no digest."""
     torch.save(vars(make_checkpoint()), checkpoint_path(tmp_path / "m"))
     assert resume(tmp_path / "m", "this run").step == 3
+
+
+def test_a_pipe_is_no_checkpoint(tmp_path):
+    """It is refused at once, and stays: it is not ours."""
+    os.mkfifo(checkpoint_path(tmp_path / "m"))
+    with pytest.raises(ModelError, match="is a pipe, not a file"):
+        resume(tmp_path / "m", "this run")
+    assert checkpoint_path(tmp_path / "m").is_fifo()

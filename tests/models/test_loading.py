@@ -1,6 +1,7 @@
 """Laws of `metro.models.loading` and of the files it reads."""
 
 import json
+import os
 import re
 
 import numpy as np
@@ -151,3 +152,26 @@ def test_shipped_models_are_found_by_name(monkeypatch, tmp_path):
     message = "No model 'x' comes with metro. There are: lewm-small-tworoom."
     with pytest.raises(ModelError, match=f"^{re.escape(message)}$"):
         assets.asset_path("x")
+
+
+def test_a_pipe_holds_no_weights(tmp_path):
+    """It is refused at once: reading it would wait for ever."""
+    os.mkfifo(tmp_path / "weights.pt")
+    with pytest.raises(ModelError, match=r"weights\.pt is a pipe, not a file"):
+        read_weights(tmp_path / "weights.pt")
+
+
+CYCLE = {}
+CYCLE["model"] = CYCLE
+CONTENTS = [{3: torch.zeros(1)}, {"a": 3}, {}, [], {"model": {(1,): torch.zeros(1)}}]
+
+
+@pytest.mark.parametrize("contents", [*CONTENTS, CYCLE])
+def test_names_of_tensors_are_texts(tmp_path, contents):
+    """Anything else in weights.pt is one line."""
+    path = tmp_path / "weights.pt"
+    torch.save(contents, path)
+    with pytest.raises(ModelError) as caught:
+        read_weights(path)
+    assert str(caught.value).startswith(f"{path} ")
+    assert "\n" not in str(caught.value)

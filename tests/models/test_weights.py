@@ -12,7 +12,7 @@ from model_makers import TINY, make_model
 from metro.errors import ModelError
 from metro.models.action_stats import ActionStats
 from metro.models.loading import load_model
-from metro.models.weights import describe, save_model
+from metro.models.weights import describe, fill, save_model
 
 
 def test_our_files_come_back_bit_for_bit(tmp_path):
@@ -91,6 +91,17 @@ DESCRIPTIONS = {
     "deep": "[" * 100_000,
     "sizes a list": json.dumps({**describe(make_model()), "sizes": []}),
     "scaling a number": json.dumps({**describe(make_model()), "action_scaling": 3}),
+    "family a list": json.dumps({**describe(make_model()), "family": []}),
+    "another family": json.dumps({**describe(make_model()), "family": "x"}),
+    "benchmark a number": json.dumps({**describe(make_model()), "benchmark": 3}),
+    "no rendering": json.dumps({**describe(make_model()), "rendering": None}),
+    "notes a list": json.dumps({**describe(make_model()), "notes": [["a", 1]]}),
+    "a ViT without heads": json.dumps(
+        {
+            **describe(make_model()),
+            "sizes": {**TINY.to_json(), "encoder": "vit", "widths": [32]},
+        }
+    ),
     "a width in words": json.dumps(
         {**describe(make_model()), "sizes": {**TINY.to_json(), "heads": "two"}}
     ),
@@ -104,3 +115,26 @@ def test_a_wrong_description_is_one_line(tmp_path, about):
     with pytest.raises(ModelError) as caught:
         load_model(tmp_path / "m.safetensors")
     assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), 1e300])
+def test_weights_that_are_no_numbers_are_refused(value):
+    """NaN, infinite, or too large for float32: one line, not NaN latents."""
+    network = make_model().network
+    tensors = {name: tensor.clone() for name, tensor in network.state_dict().items()}
+    name = "predictor.pos_embedding"
+    tensors[name] = tensors[name].double()
+    tensors[name][0, 0, 0] = value
+    message = f"m has {name} with NaN, infinite or impossible numbers. Copy it again."
+    with pytest.raises(ModelError, match=f"^{re.escape(message)}$"):
+        fill(network, tensors, "m")
+
+
+def test_whole_numbers_are_no_weights():
+    """A tensor of another kind of number is told, not converted."""
+    network = make_model().network
+    name = "predictor.pos_embedding"
+    tensors = network.state_dict() | {name: network.predictor.pos_embedding.long()}
+    message = f"m has {name} as torch.int64, not torch.float32."
+    with pytest.raises(ModelError, match=f"^{re.escape(message)}$"):
+        fill(network, tensors, "m")

@@ -33,6 +33,8 @@ class ActionStats:
                 f"mean and std must both have shape [A], got {list(self.mean.shape)} "
                 f"and {list(self.std.shape)}."
             )
+        if not np.isfinite([self.mean, self.std]).all() or (self.std <= 0).any():
+            raise ModelError("mean and std must be finite, and std above 0.")
 
     @classmethod
     def of(cls, actions: ArrayLike) -> "ActionStats":

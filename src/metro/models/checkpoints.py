@@ -9,9 +9,12 @@ from typing import Any
 import torch
 
 from metro.errors import ModelError
-from metro.files import DAMAGE
+from metro.files import DAMAGE, require_regular_file
 from metro.storage.atomic import write_atomically
 from metro.storage.parts import has_digest, with_digest, without_digest
+
+_ZIP_END_BYTES = 22
+"""Of the record that ends an archive without a comment."""
 
 
 @dataclass(frozen=True)
@@ -65,6 +68,8 @@ def resume(path: Path, key: str) -> Checkpoint | None:
     stored = checkpoint_path(path)
     if not stored.exists():
         return None
+    # Not deleted: what is no file was not written by us.
+    require_regular_file(stored, ModelError)
     try:
         # Tensors and plain values only: a checkpoint from elsewhere must not run code.
         stream = BytesIO(_content(stored))
@@ -91,8 +96,8 @@ def resume(path: Path, key: str) -> Checkpoint | None:
 def _content(stored: Path) -> bytes:
     """Return the bytes that torch wrote."""
     content = stored.read_bytes()
-    # Those of earlier versions have no digest.
-    if not has_digest(content):
+    # Those of earlier versions have no digest: they end with the end of an archive.
+    if not has_digest(content) and content[-_ZIP_END_BYTES:].startswith(b"PK\5\6"):
         return content
     checked = without_digest(content)
     if checked is None:

@@ -5,7 +5,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from metro.errors import ModelError
+from metro.errors import ModelError, shortened
+from metro.files import reading, require_regular_file
 from metro.models.presets import Sizes
 
 _FAMILIES = {
@@ -42,15 +43,13 @@ VIT_WIDTHS = {"tiny": 192, "small": 384, "base": 768}
 
 def read_config(path: Path) -> tuple[str, Sizes]:
     """Return the family and the sizes that a ``config.json`` describes."""
-    try:
-        config = json.loads(path.read_text())
-    except FileNotFoundError as error:
+    if not path.exists():
         raise ModelError(
             f"{path} does not exist; a model's folder holds config.json and weights.pt."
-        ) from error
-    except ValueError as error:
-        raise ModelError(f"{path} is not JSON ({error}). Copy it again.") from error
-    return parse_config(config, str(path))
+        )
+    require_regular_file(path, ModelError)
+    with reading(path, ModelError, "Copy it again."):
+        return parse_config(json.loads(path.read_text()), str(path))
 
 
 def parse_config(config: Mapping[str, Any], source: str) -> tuple[str, Sizes]:
@@ -60,6 +59,8 @@ def parse_config(config: Mapping[str, Any], source: str) -> tuple[str, Sizes]:
         config: The Hydra tree; its ``_target_`` names are looked up, never imported.
         source: Where it comes from, for messages.
     """
+    if not isinstance(config, Mapping):
+        raise ModelError(f"{source} holds no tree of settings. Copy it again.")
     family = _FAMILIES.get(str(config.get("_target_")))
     if family is None:
         raise _unknown_target(source, "the model", config.get("_target_"), _FAMILIES)
@@ -71,7 +72,8 @@ def parse_config(config: Mapping[str, Any], source: str) -> tuple[str, Sizes]:
         if isinstance(error, ModelError):
             raise
         raise ModelError(
-            f"{source} does not describe a LeWM or PLDM: {error!r} is missing or wrong."
+            f"{source} does not describe a LeWM or PLDM: "
+            f"{shortened(repr(error))} is missing or wrong."
         ) from error
     _check_widths(parts, sizes, source)
     return family, sizes
@@ -90,16 +92,18 @@ def _part(config: Mapping[str, Any], name: str, source: str) -> Mapping[str, Any
 
 def _unknown_target(source: str, part: str, got: object, known: Any) -> ModelError:
     return ModelError(
-        f"{source} asks for {got!r} as {part}; metro knows {', '.join(known)}. "
+        f"{source} asks for {shortened(repr(got))} as {part}; "
+        f"metro knows {', '.join(known)}. "
         f"It never imports what a configuration names."
     )
 
 
 def _sizes(parts: Mapping[str, Mapping[str, Any]], source: str) -> Sizes:
     encoder, predictor = parts["encoder"], parts["predictor"]
-    if encoder["size"] not in VIT_WIDTHS:
+    # A tuple: what a file holds cannot always be looked up.
+    if encoder["size"] not in tuple(VIT_WIDTHS):
         raise ModelError(
-            f"{source} asks for a ViT of size {encoder['size']!r}; "
+            f"{source} asks for a ViT of size {shortened(repr(encoder['size']))}; "
             f"metro builds {', '.join(VIT_WIDTHS)}."
         )
     return Sizes(
@@ -141,12 +145,14 @@ def _check_widths(
         got = parts[part].get(name)
         if got is not None and got != value:
             raise ModelError(
-                f"{source} has {part}.{name} = {got}; metro builds it with {value}."
+                f"{source} has {part}.{name} = {shortened(str(got))}; "
+                f"metro builds it with {value}."
             )
     for part in ("projector", "pred_proj"):
-        norm = parts[part].get("norm_fn") or {}
-        if norm.get("_target_") != _NORM:
+        norm = parts[part].get("norm_fn")
+        got = norm.get("_target_") if isinstance(norm, Mapping) else norm
+        if not isinstance(norm, Mapping) or got != _NORM:
             raise ModelError(
-                f"{source} has {part}.norm_fn = {norm.get('_target_')}; "
+                f"{source} has {part}.norm_fn = {shortened(str(got))}; "
                 f"metro builds it with {_NORM}."
             )

@@ -4,7 +4,7 @@ import re
 from collections.abc import Mapping
 from typing import TypeVar
 
-from metro.errors import ModelError
+from metro.errors import ModelError, shortened
 
 Value = TypeVar("Value")
 
@@ -56,9 +56,9 @@ def unwrapped(contents: Mapping[str, object]) -> dict[str, object]:
             return unwrapped(inner)
     for prefix in _PREFIXES:
         # all() of nothing is true, and unwrapping nothing would never end.
-        if contents and all(name.startswith(prefix) for name in contents):
+        if contents and all(str(name).startswith(prefix) for name in contents):
             return unwrapped(
-                {name.removeprefix(prefix): value for name, value in contents.items()}
+                {str(name).removeprefix(prefix): one for name, one in contents.items()}
             )
     return dict(contents)
 
@@ -75,6 +75,6 @@ def _renamed(
             name = f"{new}{match[1]}.{parts[match[2]]}.{match[3]}"
         # A file with both namings would lose one of the tensors, by order alone.
         if name in renamed:
-            raise ModelError(f"The weights hold {name} under two names.")
+            raise ModelError(f"The weights hold {shortened(name)} under two names.")
         renamed[name] = value
     return renamed

@@ -11,6 +11,7 @@ from torch import Tensor
 
 from metro.assets import asset_names, asset_path
 from metro.errors import ModelError
+from metro.files import DAMAGE, reading, require_regular_file
 from metro.models.adapter import PlannableModel, as_world_model, import_model
 from metro.models.configs import read_config
 from metro.models.frozen import FrozenModel
@@ -23,7 +24,7 @@ from metro.models.hub import (
 from metro.models.key_names import unwrapped
 from metro.models.networks import WorldModelNetwork
 from metro.models.pickles import read_pickle
-from metro.models.weights import build, read_model
+from metro.models.weights import CURE, build, read_model
 
 _FACTORY = re.compile(r"[A-Za-z_][\w.]*:[A-Za-z_][\w.]*")
 _REPOSITORY = re.compile(r"[\w.-]+/[\w.-]+")
@@ -97,6 +98,7 @@ def load_folder(
 
 def read_weights(path: Path) -> dict[str, Tensor]:
     """Return the tensors of a ``.pt`` file, without running code from it."""
+    require_regular_file(path, ModelError)
     try:
         contents = torch.load(path, map_location="cpu", weights_only=True)
     except pickle.UnpicklingError as error:
@@ -104,15 +106,17 @@ def read_weights(path: Path) -> dict[str, Tensor]:
             f"{path} holds more than tensors, or is damaged. A pickled model is read "
             f"only as *_object.ckpt with trust_pickle=True (--trust-pickle)."
         ) from error
-    except (RuntimeError, EOFError, OSError, KeyError, ValueError) as error:
+    except DAMAGE as error:
         raise ModelError(
             f"{path} is truncated or not a file of weights "
             f"({path.stat().st_size} bytes). Copy or download it again."
         ) from error
-    tensors = unwrapped(contents) if isinstance(contents, dict) else {}
-    if not tensors or not all(isinstance(value, Tensor) for value in tensors.values()):
+    with reading(path, ModelError, CURE):
+        tensors = unwrapped(contents) if isinstance(contents, dict) else {}
+    found = {n: t for n, t in tensors.items() if isinstance(t, Tensor)}
+    if not found or len(found) < len(tensors) or {*map(type, found)} != {str}:
         raise ModelError(f"{path} does not hold a state dict of tensors.")
-    return {name: value for name, value in tensors.items() if isinstance(value, Tensor)}
+    return found
 
 
 def _load_file(path: Path, trust_pickle: bool) -> FrozenModel:

@@ -15,6 +15,7 @@ import torch
 from torch import Tensor, nn
 
 from metro.errors import ModelError
+from metro.files import reading
 from metro.models.key_names import to_released
 from metro.models.presets import Sizes
 
@@ -52,18 +53,17 @@ def read_pickle(path: Path) -> tuple[str, Sizes, dict[str, Tensor]]:
     """Return the family, the sizes and the weights of a pickled model."""
     # Shaped like a module: torch.load asks for these three names.
     reader = SimpleNamespace(__name__="shells", Unpickler=_Unpickler, load=pickle.load)
-    try:
-        contents = torch.load(
-            path, map_location="cpu", weights_only=False, pickle_module=reader
-        )
-    except (RuntimeError, EOFError, pickle.UnpicklingError, ImportError) as error:
-        raise ModelError(
-            f"{path} is damaged or not a pickled model ({type(error).__name__})."
-        ) from error
-    model = _find_model(contents, path)
-    tensors = to_released({name: value for name, value in model.state_dict().items()})
-    family = "pldm" if "pldm" in type(model).__name__.lower() else "lewm"
-    return family, sizes_of(tensors, _heads(model)), tensors
+    with reading(path, ModelError, "It is damaged or not a pickled model."):
+        try:
+            contents = torch.load(
+                path, map_location="cpu", weights_only=False, pickle_module=reader
+            )
+        except ImportError as error:
+            raise pickle.UnpicklingError(str(error)) from error
+        model = _find_model(contents, path)
+        tensors = to_released(dict(model.state_dict()))
+        family = "pldm" if "pldm" in type(model).__name__.lower() else "lewm"
+        return family, sizes_of(tensors, _heads(model)), tensors
 
 
 def _find_model(contents: Any, path: Path) -> nn.Module:
@@ -81,8 +81,9 @@ def _find_model(contents: Any, path: Path) -> nn.Module:
 
 
 def _heads(model: nn.Module) -> int:
-    attention: Any = next(m for m in model.modules() if hasattr(m, "to_qkv"))
-    return int(attention.heads)
+    attention: list[Any] = [m for m in model.modules() if hasattr(m, "to_qkv")]
+    # Not next(): a StopIteration is no error to those who read damaged files.
+    return int(attention[0].heads)
 
 
 def sizes_of(tensors: dict[str, Tensor], heads: int) -> Sizes:

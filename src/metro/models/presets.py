@@ -4,7 +4,7 @@ from dataclasses import asdict, dataclass, fields, replace
 from typing import Any, Self, get_type_hints
 
 from metro.benchmark import benchmark_names, load_benchmark
-from metro.errors import ModelError
+from metro.errors import ModelError, shortened
 from metro.files import has_type
 
 FAMILIES = ("lewm", "pldm")
@@ -31,12 +31,14 @@ class JsonSizes:
             wrong = sorted(set(values) ^ names)
             raise ModelError(
                 f"The sizes of a network are {', '.join(sorted(names))}; "
-                f"{', '.join(wrong)} should not be there or is missing."
+                f"{shortened(', '.join(wrong))} should not be there or is missing."
             )
         for name, kind in get_type_hints(cls).items():
             value = values[name]
             if not has_type(tuple(value) if isinstance(value, list) else value, kind):
-                raise ModelError(f"The size {name} of a network cannot be {value!r}.")
+                raise ModelError(
+                    f"The size {name} of a network cannot be {shortened(repr(value))}."
+                )
         return cls(**values)
 
 

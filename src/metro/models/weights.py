@@ -8,13 +8,13 @@ from typing import Any, TypeVar
 import torch
 from torch import Tensor, nn
 
-from metro.errors import ModelError
-from metro.files import reading, require_regular_file
+from metro.errors import ModelError, one_line, shortened
+from metro.files import has_type, reading, require_regular_file
 from metro.models.action_stats import ActionStats
 from metro.models.frozen import FrozenModel
 from metro.models.key_names import to_installed, to_released
 from metro.models.networks import WorldModelNetwork
-from metro.models.presets import JsonSizes, Sizes
+from metro.models.presets import FAMILIES, JsonSizes, Sizes
 from metro.storage.atomic import write_atomically
 
 Network = TypeVar("Network", bound=nn.Module)
@@ -26,6 +26,14 @@ CURE = "Copy it again."
 
 _METADATA_KEY = "metro"
 """The key of the file's metadata that holds our JSON."""
+
+_KINDS = {
+    "family": str,
+    "benchmark": str | None,
+    "rendering": str,
+    "notes": Mapping[str, Any],
+}
+"""Types of what is passed on as it is."""
 
 _NOT_OURS = (
     "holds tensors but no metro model; released weights are folders with config.json "
@@ -55,17 +63,26 @@ def describe(model: FrozenModel) -> dict[str, Any]:
 def read_model(path: Path) -> FrozenModel:
     """Return the model in a ``.safetensors`` file that `save_model` wrote."""
     about, tensors = read_tensors(path, _METADATA_KEY, _NOT_OURS)
+    passed = typed(about, _KINDS, path)
+    if passed["family"] not in FAMILIES:
+        raise ModelError(f"{path}: its family must be {' or '.join(FAMILIES)}. {CURE}")
     with reading(path, ModelError, CURE):
         scaling = about["action_scaling"]
+        stats = None if scaling is None else ActionStats(*scaling)
         sizes = Sizes.from_json(about["sizes"])
-        return FrozenModel(
-            build(WorldModelNetwork, sizes, tensors, str(path)),
-            family=about["family"],
-            benchmark=about["benchmark"],
-            rendering=about["rendering"],
-            action_stats=None if scaling is None else ActionStats(*scaling),
-            notes=about["notes"],
-        )
+        network = build(WorldModelNetwork, sizes, tensors, str(path))
+        return FrozenModel(network, action_stats=stats, **passed)
+
+
+def typed(
+    about: Mapping[str, Any], kinds: Mapping[str, Any], path: Path
+) -> dict[str, Any]:
+    """Return some values of a description, each of the type that ``kinds`` says."""
+    for name, kind in kinds.items():
+        if name not in about or not has_type(about[name], kind):
+            got = shortened(repr(about.get(name)))
+            raise ModelError(f"{path}: its {name} cannot be {got}. {CURE}")
+    return {name: about[name] for name in kinds}
 
 
 def build(
@@ -76,11 +93,13 @@ def build(
 ) -> Network:
     """Return a network with weights; it is built only if these have its sizes."""
     values = {n: v for n, v in sizes.to_json().items() if isinstance(v, int)}
-    layers = max(v for n, v in values.items() if n.endswith("depth"))
+    depths = [v for n, v in values.items() if n.endswith("depth")]
+    layers = max(*depths, len(getattr(sizes, "widths", ())))
     # Every layer has tensors: more layers than tensors would take for ever to make.
     if min(values.values()) < 1 or layers > len(tensors):
         raise ModelError(
-            f"{source} has {len(tensors)} tensors, which do not fit {sizes}."
+            f"{source} has {len(tensors)} tensors, which do not fit "
+            f"{shortened(str(sizes))}."
         )
     with reading(source, ModelError, CURE):
         # First without memory: sizes may ask for any amount of it.
@@ -100,6 +119,13 @@ def fill(network: nn.Module, tensors: Mapping[str, Tensor], source: str) -> None
         source: Where they come from, for messages.
     """
     network.load_state_dict(_fitting(network, tensors, source), strict=True)
+    # Afterwards: a number may be finite in the file, and too large for float32.
+    for name, tensor in network.state_dict().items():
+        lowest = 0 if name.endswith("running_var") else -torch.inf
+        if not tensor.isfinite().all() or (tensor < lowest).any():
+            raise ModelError(
+                f"{source} has {name} with NaN, infinite or impossible numbers. {CURE}"
+            )
 
 
 def _fitting(
@@ -115,13 +141,17 @@ def _fitting(
         if wrong:
             raise ModelError(
                 f"{source} {what} {len(wrong)} of {len(expected)} tensors, the first "
-                f"is {wrong[0]}. It does not fit its own configuration."
+                f"is {shortened(wrong[0])}. It does not fit its own configuration."
             )
     for name, tensor in given.items():
         if tensor.shape != expected[name].shape:
             raise ModelError(
                 f"{source} has {name} of shape {tuple(tensor.shape)}, its "
                 f"configuration asks for {tuple(expected[name].shape)}."
+            )
+        if tensor.is_floating_point() != expected[name].is_floating_point():
+            raise ModelError(
+                f"{source} has {name} as {tensor.dtype}, not {expected[name].dtype}."
             )
     return given
 
@@ -164,12 +194,12 @@ def read_tensors(
 
     require_regular_file(path, ModelError)
     try:
-        with safe_open(path, framework="pt") as file:
+        with reading(path, ModelError, CURE), safe_open(path, framework="pt") as file:
             entry = (file.metadata() or {}).get(key)
             tensors = {name: file.get_tensor(name) for name in file.keys()}
     except SafetensorError as error:
         raise ModelError(
-            f"{path} is damaged or not a safetensors file ({error}). Copy it again."
+            f"{path} is damaged or not a safetensors file ({one_line(error)}). {CURE}"
         ) from error
     if entry is None:
         raise ModelError(f"{path} {not_ours}")
@@ -177,8 +207,8 @@ def read_tensors(
         about = dict(json.loads(entry))
     if about.get("format") != FORMAT:
         raise ModelError(
-            f"{path} has model format {about.get('format')}; this metro reads "
-            f"{FORMAT}. Install the metro-wm that wrote it."
+            f"{path} has model format {shortened(str(about.get('format')))}; this "
+            f"metro reads {FORMAT}. Install the metro-wm that wrote it."
         )
     return about, tensors
 

@@ -122,3 +122,13 @@ def test_files_that_are_none_are_told(tmp_path):
     path.write_bytes(save({"x": torch.ones(1)}, metadata=about))
     with pytest.raises(ModelError, match="has model format 9; this metro reads 1"):
         load_macro(path)
+
+
+@pytest.mark.parametrize("name", ["encoder_digest", "benchmark", "notes"])
+def test_values_of_another_type_are_told(tmp_path, name):
+    """What a file says about a macro model has its type."""
+    model = make_macro()
+    setattr(model, name, [["a", 1]])
+    save_macro(model, tmp_path / "m.safetensors")
+    with pytest.raises(ModelError, match=rf"m\.safetensors: its {name} cannot be"):
+        load_macro(tmp_path / "m.safetensors")

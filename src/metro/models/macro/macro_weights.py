@@ -3,6 +3,7 @@
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from torch import Tensor
 
@@ -16,12 +17,26 @@ from metro.models.macro.model import MacroModel
 from metro.models.macro.sizes import PUBLISHED, MacroSizes
 from metro.models.networks import WorldModelNetwork
 from metro.models.presets import PAPER
-from metro.models.weights import CURE, FORMAT, build, read_tensors, write_tensors
+from metro.models.weights import (
+    CURE,
+    FORMAT,
+    build,
+    read_tensors,
+    typed,
+    write_tensors,
+)
 
 _METADATA_KEY = "metro-macro"
 """The key of the file's metadata that holds our JSON."""
 
 _NOT_OURS = "holds no macro model of metro. Train one: metro train-macro BENCHMARK."
+
+_KINDS = {
+    "encoder_digest": str,
+    "benchmark": str | None,
+    "notes": Mapping[str, Any],
+}
+"""Types of what is passed on as it is."""
 
 _LOW = {"low_predictor.": "predictor.", "low_pred_proj.": "pred_proj."}
 """Parts of the frozen LeWM that a released macro checkpoint renames."""
@@ -65,14 +80,10 @@ def load_macro(source: str | Path) -> MacroModel:
     if path.suffix != ".safetensors":
         return load_released_macro(path)[1]
     about, tensors = read_tensors(path, _METADATA_KEY, _NOT_OURS)
+    passed = typed(about, _KINDS, path)
     with reading(path, ModelError, CURE):
         sizes = MacroSizes.from_json(about["sizes"])
-        return MacroModel(
-            build(MacroNetwork, sizes, tensors, str(path)),
-            encoder_digest=about["encoder_digest"],
-            benchmark=about["benchmark"],
-            notes=about["notes"],
-        )
+        return MacroModel(build(MacroNetwork, sizes, tensors, str(path)), **passed)
 
 
 def load_released_macro(
