@@ -17,20 +17,31 @@ from pathlib import Path
 
 
 def in_fresh_process(script, *arguments):
-    """Return the counts that a script prints as JSON in its last line."""
+    """Return the counts that a script prints as JSON in its last line.
+
+    The last two arguments are seconds and a number of tries. A script that goes on for
+    longer than twice its seconds, and two minutes to set up, has failed.
+    """
     source = Path(__file__).parents[2] / "src"
     paths = [str(source), os.environ.get("PYTHONPATH", "")]
-    ran = subprocess.run(
+    script = subprocess.Popen(
         [sys.executable, script, *map(str, arguments)],
-        capture_output=True,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
         text=True,
-        check=False,
         env=os.environ | {"PYTHONPATH": os.pathsep.join(paths)},
+        start_new_session=True,
     )
     try:
-        return json.loads(ran.stdout.splitlines()[-1])
+        shown, told = script.communicate(timeout=2 * float(arguments[-2]) + 120)
+        return json.loads(shown.splitlines()[-1])
     except (IndexError, ValueError):
-        sys.stderr.write(ran.stderr[-2000:])
+        sys.stderr.write(told[-2000:])
+        return {"tries": 0, "failed": 1}
+    except subprocess.TimeoutExpired:
+        # Its children would keep the pipes open.
+        os.killpg(script.pid, signal.SIGKILL)
+        sys.stderr.write(script.communicate()[1][-2000:])
         return {"tries": 0, "failed": 1}
 
 

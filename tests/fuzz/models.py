@@ -5,21 +5,12 @@ must be discarded with one warning.
 """
 
 import json
-import os
-import random
-import resource
-import shutil
-import signal
 import struct
-import sys
-import tempfile
 import warnings
-from collections import Counter
-from pathlib import Path
 
-from alterations import TEXTS, clear, spoil_bytes, spoil_place, spoil_text
-from forking import end, in_fresh_process, repeat
-from mutations import REFUSED, SYSTEM, UNTIDY, look
+import opening
+from alterations import TEXTS, spoil_bytes, spoil_place, spoil_text
+from opening import Kind, main
 
 VALUES = (
     *(None, True, -1, 0, 1, 1.5, 7, 10**7, 2**31, 2**62, 2**63, 10**400, 1e300),
@@ -37,32 +28,28 @@ def campaign(seed: int, seconds: float, most: int = 10**9) -> dict[str, int]:
         seconds: How long to go on, for all kinds together.
         most: Number of tries of every kind.
     """
-    counts = Counter()
-    for kind in KINDS:
-        found = in_fresh_process(__file__, kind, seed, seconds / len(KINDS), most)
-        counts.update({f"{kind} {name}": number for name, number in found.items()})
-    return dict(counts)
+    return opening.campaign(__file__, KINDS, seed, seconds, most)
 
 
-def make_ours(folder):
+def make_ours(path):
     """Write a tiny model of ours that knows its actions."""
     from macro_makers import make_frozen
 
     from metro.models.weights import save_model
 
-    save_model(make_frozen(notes={"name": "tiny"}), folder / "m.safetensors")
+    save_model(make_frozen(notes={"name": "tiny"}), path)
 
 
-def make_macro(folder):
+def make_macro(path):
     """Write a tiny macro model."""
     import macro_makers
 
     from metro.models.macro.macro_weights import save_macro
 
-    save_macro(macro_makers.make_macro(), folder / "m.safetensors")
+    save_macro(macro_makers.make_macro(), path)
 
 
-def make_released(folder):
+def make_released(path):
     """Write a released folder: the ViT is as published, all else is small."""
     import torch
     from model_makers import scramble
@@ -76,13 +63,13 @@ def make_released(folder):
     config["predictor"] |= {"depth": 1, "heads": 2, "dim_head": 8, "mlp_dim": 16}
     for part in ("projector", "pred_proj"):
         config[part]["hidden_dim"] = 16
-    (folder / "config.json").write_text(json.dumps(config, indent=1))
-    network = WorldModelNetwork(read_config(folder / "config.json")[1])
+    (path.with_name("config.json")).write_text(json.dumps(config, indent=1))
+    network = WorldModelNetwork(read_config(path.with_name("config.json"))[1])
     scramble(network)
-    torch.save(to_released(network.state_dict()), folder / "weights.pt")
+    torch.save(to_released(network.state_dict()), path)
 
 
-def make_checkpoint(folder):
+def make_checkpoint(path):
     """Write the checkpoint of a tiny training."""
     import torch
 
@@ -93,7 +80,9 @@ def make_checkpoint(folder):
     network(torch.ones(2, 3)).sum().backward()
     optimizer.step()
     states = network.state_dict(), {}, optimizer.state_dict()
-    store(folder / "m", Checkpoint("run", 1, 1.0, 1.0, [{"loss": 0.5}], *states))
+    store(
+        path.with_suffix(""), Checkpoint("run", 1, 1.0, 1.0, [{"loss": 0.5}], *states)
+    )
 
 
 def open_model(path):
@@ -199,58 +188,25 @@ def spoil_released(rng, path):
     rng.choice((spoil_json, spoil_text, spoil_place))(rng, path.parent / "config.json")
 
 
+OFTEN, NO_PLACES = (15, 5, 1), (0, 1, 0)
+"""How often each alteration is chosen: checkpoints have no format to know."""
+
 KINDS = {
-    "ours": ("m.safetensors", make_ours, spoil_header, open_model),
-    "macro": ("m.safetensors", make_macro, spoil_header, open_macro),
-    "released": ("weights.pt", make_released, spoil_released, open_model),
-    "checkpoints": ("m.checkpoint", make_checkpoint, spoil_bytes, open_checkpoint),
+    "ours": Kind("m.safetensors", make_ours, spoil_header, open_model, OFTEN),
+    "macro": Kind("m.safetensors", make_macro, spoil_header, open_macro, OFTEN),
+    "released": Kind("weights.pt", make_released, spoil_released, open_model, OFTEN),
+    "checkpoints": Kind(
+        "m.checkpoint", make_checkpoint, spoil_bytes, open_checkpoint, NO_PLACES
+    ),
 }
-"""Name, maker, the alteration that knows the format, and opener of every kind."""
 
 
-def one_try(rng, kind, folder):
-    """Spoil a model in one of three ways, and load it in a child."""
-    name, _, spoil, work = KINDS[kind]
-    clear(folder)
-    for file in folder.parent.iterdir():
-        if file.is_file():
-            shutil.copyfile(file, folder / file.name)
-    places = 0 if kind == "checkpoints" else 1
-    chosen = rng.choices((spoil, spoil_bytes, spoil_place), (15, 5, places))[0]
-    chosen(rng, folder / name)
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    child = os.fork()
-    if not child:
-        look(work, folder / name)
-    code = end(child)
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    used = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    names = {0: "accepted", REFUSED: "clean", SYSTEM: "system", UNTIDY: "untidy"}
-    names[-signal.SIGALRM] = "hangs"
-    counts = Counter({names.get(code, "signals"): 1})
-    if kind == "checkpoints":
-        return Counter(failed=int(code != 0))
-    return counts + Counter(slow=int(code == REFUSED and used > 1))
+def prepare() -> None:
+    """Keep torch to one thread: others do not survive a fork."""
+    import torch
+
+    torch.set_num_threads(1)
 
 
 if __name__ == "__main__":
-    kind, (seed, seconds, most) = sys.argv[1], map(float, sys.argv[2:])
-    warnings.simplefilter("ignore")
-    sys.path.append(str(Path(__file__).parents[1]))
-    import torch
-
-    # Threads do not survive a fork.
-    torch.set_num_threads(1)
-    home = Path(tempfile.mkdtemp(prefix="metro-models-"))
-    name, make, _, work = KINDS[kind]
-    make(home)
-    if kind != "checkpoints":
-        work(home / name)
-    (home / "tried").mkdir()
-
-    def tried(rng: random.Random) -> Counter[str]:
-        """Count one try of this kind."""
-        return one_try(rng, kind, home / "tried")
-
-    repeat(tried, f"{kind}-{int(seed)}", seconds, most)
-    shutil.rmtree(home)
+    main(KINDS, prepare)

@@ -2,36 +2,15 @@
 
 import gzip
 import json
-import os
-import random
-import resource
 import shutil
-import signal
 import sys
-import tempfile
-import time
-import traceback
-import warnings
-from collections import Counter
 from pathlib import Path
 
 import h5py
 import numpy as np
-from alterations import (
-    clear,
-    spoil_bytes,
-    spoil_hdf5,
-    spoil_npz,
-    spoil_place,
-    spoil_text,
-)
-from forking import end, in_fresh_process, repeat
-
-SECONDS, MEMORY = 10, 6 << 30
-"""Limits of one try."""
-
-REFUSED, SYSTEM, UNTIDY = 3, 4, 5
-"""Exit codes of a try: an error of ours, of the system, or anything else."""
+import opening
+from alterations import spoil_bytes, spoil_hdf5, spoil_npz, spoil_text
+from opening import Kind, main
 
 
 def campaign(seed: int, seconds: float, most: int = 10**9) -> dict[str, int]:
@@ -42,11 +21,7 @@ def campaign(seed: int, seconds: float, most: int = 10**9) -> dict[str, int]:
         seconds: How long to go on, for all kinds together.
         most: Number of tries of every kind.
     """
-    counts = Counter()
-    for kind in KINDS:
-        found = in_fresh_process(__file__, kind, seed, seconds / len(KINDS), most)
-        counts.update({f"{kind} {name}": number for name, number in found.items()})
-    return dict(counts)
+    return opening.campaign(__file__, KINDS, seed, seconds, most)
 
 
 def make_columns():
@@ -179,89 +154,23 @@ def open_rows(path):
 
 
 KINDS = {
-    "hdf5": ("c.h5", make_hdf5, spoil_hdf5, open_recording),
-    "npz": ("c.npz", make_npz, spoil_npz, open_recording),
-    "latents.npz": ("z.npz", make_latents_npz, spoil_npz, open_latents),
-    "latents.h5": ("z.h5", make_latents_hdf5, spoil_hdf5, open_latents),
-    "csv": ("q.csv", make_queries, spoil_text, open_queries),
-    "toml": ("b.toml", make_benchmark, spoil_text, open_benchmark),
-    "rows": ("r.jsonl", make_rows, spoil_text, open_rows),
-    "packed": ("r.jsonl.gz", make_rows, spoil_packed, open_rows),
+    "hdf5": Kind("c.h5", make_hdf5, spoil_hdf5, open_recording),
+    "npz": Kind("c.npz", make_npz, spoil_npz, open_recording),
+    "latents.npz": Kind("z.npz", make_latents_npz, spoil_npz, open_latents),
+    "latents.h5": Kind("z.h5", make_latents_hdf5, spoil_hdf5, open_latents),
+    "csv": Kind("q.csv", make_queries, spoil_text, open_queries),
+    "toml": Kind("b.toml", make_benchmark, spoil_text, open_benchmark),
+    "rows": Kind("r.jsonl", make_rows, spoil_text, open_rows),
+    "packed": Kind("r.jsonl.gz", make_rows, spoil_packed, open_rows),
 }
-"""Name, maker, the alteration that knows the format, and opener of every kind."""
 
 
-def look(work, path):
-    """End this process with the code of what happened when a file was opened."""
-    signal.signal(signal.SIGALRM, signal.SIG_DFL)
-    signal.alarm(SECONDS)
-    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    from metro.errors import MetroError
-
-    code = 0
-    try:
-        work(path)
-    except MetroError as error:
-        # One line for a person: what the system calls it says nothing.
-        is_tidy = "\n" not in str(error) and "Errno" not in str(error)
-        code = REFUSED if is_tidy and len(str(error)) < 1_000 else UNTIDY
-        shown = str(error)
-    except (OSError, MemoryError) as error:
-        code, shown = SYSTEM, repr(error)
-    except BaseException:
-        code, shown = UNTIDY, traceback.format_exc()
-    if code in (SYSTEM, UNTIDY):
-        sys.stderr.write(f"{path.name}: {shown[-1500:]}\n")
-    sys.stderr.flush()
-    os._exit(code)
-
-
-def one_try(rng, kind, folder):
-    """Spoil a file in one of three ways, and open it in a child."""
-    name, _, spoil, work = KINDS[kind]
-    clear(folder)
-    shutil.copyfile(folder.parent / name, folder / name)
-    chosen = rng.choices((spoil, spoil_bytes, spoil_place), (10, 10, 1))[0]
-    chosen(rng, folder / name)
-    child = os.fork()
-    if not child:
-        look(work, folder / name)
-    code = end(child)
-    names = {0: "accepted", REFUSED: "clean", SYSTEM: "system", UNTIDY: "untidy"}
-    ended = {-signal.SIGALRM: "hangs"}
-    outcome = names.get(code) or ended.get(code, "signals")
-    if code < 0:
-        kept = Path(tempfile.gettempdir()) / f"metro-{kind}-{-code}-{time.time_ns()}"
-        sys.stderr.write(f"{kind} ended by {-code}: {kept}\n")
-        if (folder / name).is_file() and (folder / name).stat().st_size < 1 << 20:
-            shutil.copyfile(folder / name, kept)
-    return Counter({outcome: 1})
-
-
-def prepare(kind, home):
-    """Make a healthy file, open it and import what a try needs; return the folder."""
+def prepare() -> None:
+    """Import what opens folders and pipes that are called like a corpus."""
     from metro.compat import import_swm
 
-    # Folders and pipes called like a corpus reach its readers.
-    if kind in ("hdf5", "npz"):
-        import_swm()
-    name, make, _, work = KINDS[kind]
-    make(home / name)
-    work(home / name)
-    (home / "tried").mkdir()
-    return home / "tried"
+    import_swm()
 
 
 if __name__ == "__main__":
-    kind, (seed, seconds, most) = sys.argv[1], map(float, sys.argv[2:])
-    warnings.simplefilter("ignore")
-    home = Path(tempfile.mkdtemp(prefix="metro-mutations-"))
-    place = prepare(kind, home)
-
-    def tried(rng: random.Random) -> Counter[str]:
-        """Count one try of this kind."""
-        return one_try(rng, kind, place)
-
-    repeat(tried, f"{kind}-{int(seed)}", seconds, most)
-    shutil.rmtree(home)
+    main(KINDS, prepare)
