@@ -25,6 +25,7 @@ from metro.storage.layout import (
     LARGE,
     LAYOUT,
     REACH,
+    SMALL_BYTES,
     check_cells,
     check_layout,
     check_parameters,
@@ -81,8 +82,8 @@ def load(path: str | Path, *, verify: bool = False) -> Any:
 
     Args:
         path: A directory written by `save`.
-        verify: Check also the digests of the rows and of the cells' coordinates, most
-            of a file; those of all other arrays are always checked. Decision: D35.
+        verify: Check also the digests of the rows and of the cells' coordinates if they
+            are large; all other digests are always checked. Decision: D35.
     """
     path = Path(path)
 
@@ -95,8 +96,8 @@ def load(path: str | Path, *, verify: bool = False) -> Any:
             found = {name: (a["dtype"], a["shape"]) for name, a in arrays.items()}
             check_layout(found, kind.arrays)
 
-    unread = () if verify else LARGE
-    manifest, arrays = read_directory(path, check, check_arrays, unread=unread)
+    undigested = {} if verify else dict.fromkeys(LARGE, SMALL_BYTES)
+    manifest, arrays = read_directory(path, check, check_arrays, undigested=undigested)
     kind = _kind_of(path, manifest)
     # Digests prove that a file is as it was written, not that it makes sense.
     with _must_hold_together(path, kind):

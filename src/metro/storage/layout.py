@@ -39,7 +39,10 @@ REACH = ("bridge_price", "neighbour_reach")
 """Arrays of graphs that are priced by reach; the others have none of them."""
 
 LARGE = frozenset({"z", "cell_coordinates"})
-"""Arrays that are most of a file. Decision: D35."""
+"""Arrays that are most of a file; digested at every load while they are small."""
+
+SMALL_BYTES = 256 << 20
+"""Up to this size a digest takes a fifth of a second. Decision: D35."""
 
 _MOST_FRAMES = 2**31 - 1
 """Frames are numbered in 32 bits."""
