@@ -3,6 +3,7 @@
 import re
 import shutil
 import warnings
+from dataclasses import replace
 from pathlib import Path
 
 import numpy as np
@@ -198,6 +199,10 @@ def test_bad_input(graph, model, corpus):
     other = build_graph(strange, find_neighbours(strange), pricing)
     with pytest.raises(LatentsError, match="were made from another model: 00,"):
         MetroPolicy(other, model)
+    unnamed = replace(other, latents=Latents(strange.z, [0, 2, 4]))
+    with pytest.raises(BenchmarkError, match="does not say which model its latents"):
+        MetroPolicy(unnamed, model)
+    assert MetroPolicy(unnamed, model, trust_graph=True).graph is unnamed
     policy = MetroPolicy(graph, model)
     with pytest.raises(ModelError, match="encodes uint8 frames"):
         policy.act(corpus.frames(0)[0], np.zeros((64, 64, 3), np.uint8))

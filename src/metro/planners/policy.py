@@ -50,6 +50,7 @@ class MetroPolicy(Policy):
         recorded: ``[N, A]`` raw actions of the graph's frames, as
             ``corpus.column("action")`` has them. Micro plans then start from the
             actions along the route. Decision: D38.
+        trust_graph: Accept a graph that does not say which model it was made with.
     """
 
     def __init__(
@@ -59,6 +60,7 @@ class MetroPolicy(Policy):
         *,
         held_out: Sequence[int | None] | None = None,
         recorded: NDArray[Any] | None = None,
+        trust_graph: bool = False,
         **options: Any,
     ) -> None:
         if recorded is not None:
@@ -68,9 +70,14 @@ class MetroPolicy(Policy):
         self.graph = attach_reach(found, self.model)
         self._recorded = self._take_actions(recorded)
         made = Provenance.of(self.graph.latents)
-        # Latents from elsewhere need not name their model.
         if made.model.digest is not None:
             made.require(model=known_digest(self.model))
+        elif not trust_graph:
+            raise BenchmarkError(
+                "The graph does not say which model its latents are from, and those of "
+                "another model would lead nowhere. If they are this model's, say so: "
+                "MetroPolicy(graph, model, trust_graph=True)."
+            )
         self._held_out = held_out
 
     def reset(self, num_envs: int = 1) -> None:
