@@ -22,14 +22,13 @@ from metro.analysis.comparison import FLAT_BEST, METRO, MethodResult, paper_of
 from metro.analysis.config_results import ConfigResult
 from metro.analysis.episode_results import load_records
 from metro.analysis.grouping import group_rows
-from metro.analysis.paper import load_paper_results
 from metro.report.document import Table
 from metro.report.tables import arrival_of
 
 
 def when_solved() -> Table:
     """Return metro's success within d, 2 d and 4 d, and how soon it arrives."""
-    paper, rows = load_paper_results(), []
+    rows = []
     keys = [(name, "lewm", FAR) for name in (*MAIN, *OTHERS)]
     for key in keys:
         cell = at_budget(key, METRO).config
@@ -37,7 +36,7 @@ def when_solved() -> Table:
         shares = [share(MethodResult(METRO, cell, t), interval=False) for t in longest]
         ratios = []
         for label in (METRO, "oracle"):
-            told = paper_of(cell.task, label, 2 * FAR, paper)
+            told = paper_of(cell.task, label, 2 * FAR)
             ratios += [
                 f"{arrival_of(at_budget(key, label)):.2f}",
                 f"{told[0].arrival_ratio:.2f}",

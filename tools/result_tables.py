@@ -18,7 +18,6 @@ from metro.analysis.comparison import (
 from metro.analysis.config_results import ConfigResult
 from metro.analysis.episode_results import load_records
 from metro.analysis.grouping import group_rows
-from metro.analysis.paper import load_paper_results
 from metro.report.document import Table
 
 ROOT = Path(__file__).parents[1]
@@ -92,14 +91,13 @@ def commits(found: Iterable[str]) -> str:
 
 def success(recordings: Sequence[str], family: str = "lewm") -> Table:
     """Return metro beside flat, the oracle and no re-entry, within T = 2 d."""
-    paper = load_paper_results()
     keys = [key for name in recordings for d in DISTANCES
             if (key := (name, family, d)) in tasks()]  # fmt: skip
     rows = []
     for key in keys:
         metro, flat = at_budget(key, METRO), at_budget(key, FLAT_BEST)
         pair = difference(metro, flat) if metro and flat else None
-        told = paper_of(tasks()[key][0].task, METRO, 2 * key[2], paper)[:1]
+        told = paper_of(tasks()[key][0].task, METRO, 2 * key[2])[:1]
         rows.append(
             (
                 key[0],
@@ -122,6 +120,40 @@ def success(recordings: Sequence[str], family: str = "lewm") -> Table:
     return Table(header, tuple(rows), source(keys, what, methods))
 
 
+def beyond() -> Table:
+    """Return the paper's way beside reach, recorded actions, and both."""
+    both = f"{METRO} (reach-recorded)"
+    labels = (METRO, f"{METRO} (recorded)", f"{METRO} (reach)", both)
+    keys = [key for key in tasks() if key[1] == "lewm" and at_budget(key, both)]
+    keys.sort(key=lambda key: ((*MAIN, *OTHERS).index(key[0]), -key[2]))
+    rows = []
+    for key in keys:
+        lines = [at_budget(key, label) for label in labels]
+        pair = difference(lines[3], lines[0]) if lines[0] else None
+        # The same runs, had they ended after d frames.
+        early = [
+            line and MethodResult(line.label, line.config, key[2])
+            for line in (lines[0], lines[3])
+        ]
+        rows.append(
+            (
+                *(key[0], str(key[2])),
+                *(share(line, interval=False) for line in lines[:3]),
+                *(share(lines[3]), gain(pair)),
+                *(share(line, interval=False) for line in early),
+                share(at_budget(key, "oracle"), interval=False),
+            )
+        )
+    header = ("recordings", "d", "paper's way", "+ recorded actions", "+ reach", "both",
+              "both − paper's way", "paper's way within d", "both within d",
+              "oracle")  # fmt: skip
+    what = (
+        "Success in percent [95 %] within T = 2 d, and within T = d where it is said; "
+        "lewm models."
+    )
+    return Table(header, tuple(rows), source(keys, what, labels))
+
+
 def gain(pair: Difference | None) -> str:
     """Return a paired difference in points with its 95 % interval."""
     if pair is None:
@@ -132,12 +164,11 @@ def gain(pair: Difference | None) -> str:
 
 def readme() -> Table:
     """Return one row per world at d = 75."""
-    paper = load_paper_results()
     keys = [(name, "lewm", FAR) for name in MAIN]
     rows = []
     for key in keys:
         task = tasks()[key][0].task
-        told = paper_of(task, METRO, 2 * FAR, paper)
+        told = paper_of(task, METRO, 2 * FAR)
         flat = at_budget(key, FLAT_BEST)
         rows.append(
             (
@@ -179,7 +210,7 @@ def hierarchical() -> Table:
     names = ("hi-lewm", "hi-lewm-c", "hi-lewm-c-staged")
     keys = [(name, "lewm", d) for d in (50, FAR)
             for name in ("tworoom", "reacher", "cube", "pusht")]  # fmt: skip
-    paper, rows = load_paper_results(), []
+    rows = []
     for key in keys:
         lines = [line for name in names if (line := at_budget(key, name))]
         asked = {run for line in lines for run in runs(line)}
@@ -187,7 +218,7 @@ def hierarchical() -> Table:
         same = [metro[run] for run in asked if run in metro]
         spent = [line.config.planning_seconds(line.step_budget) for line in lines]
         task = tasks()[key][0].task
-        told = paper_of(task, names[1], 2 * key[2], paper)[:1]
+        told = paper_of(task, names[1], 2 * key[2])[:1]
         ours = at_budget(key, METRO)
         rows.append(
             (

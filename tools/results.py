@@ -22,10 +22,9 @@ Tables = Mapping[str, Callable[[], Table]]
 PAGE_TABLES: Tables = {
     "success": lambda: tables.success(tables.MAIN),
     "recordings": lambda: tables.success(tables.OTHERS),
+    "beyond": tables.beyond,
     "hierarchical": tables.hierarchical,
     "residual": studies.residuals,
-    "micro-planner": studies.micro_planner,
-    "corpus-size": studies.corpus_size,
     "offline-cost": studies.offline_cost,
 }
 DETAILS_TABLES: Tables = {
@@ -40,6 +39,8 @@ DETAILS_TABLES: Tables = {
     "tuning": details.tuning,
     "tried": details.tried,
     "options": details.options,
+    "micro-planner": studies.micro_planner,
+    "corpus-size": studies.corpus_size,
 }
 
 

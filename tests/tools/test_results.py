@@ -7,7 +7,7 @@ import results
 
 PAGES = [
     (results.PAGE, results.PAGE_TABLES, 200),
-    (results.DETAILS, results.DETAILS_TABLES, 250),
+    (results.DETAILS, results.DETAILS_TABLES, 300),
 ]
 
 
