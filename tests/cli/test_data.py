@@ -1,10 +1,15 @@
-"""The verbs record and encode: what they print, and what they refuse."""
+"""The verbs record, corpus and encode: what they print, and what they refuse."""
 
+import json
+import shutil
+
+import h5py
 import pytest
 from typer.testing import CliRunner
 
 import metro
 from metro.cli import app
+from metro.data.corpus import open_corpus
 from metro.errors import StorageError
 
 
@@ -34,6 +39,31 @@ def test_a_file_is_not_replaced_without_force(tmp_path):
     assert (tmp_path / "a.h5").read_bytes() == b"mine"
 
 
+def test_a_corpus_tells_what_it_holds(tworoom_folder):
+    """As JSON it is what the library says; as a table it has the same figures."""
+    path = tworoom_folder / "tworoom.h5"
+    told = json.loads(run("corpus", path, "--json").stdout)
+    with open_corpus(path) as recording:
+        assert told["digest"] == recording.digest
+        assert told["frames"] == recording.num_frames
+        assert told["columns"] == recording.columns
+    shown = run("corpus", path).stdout
+    assert told["digest"][:40] in shown
+    assert "benchmark tworoom" in shown
+
+
+def test_one_changed_pixel_is_seen_when_all_frames_are_read(tworoom_folder, tmp_path):
+    """The usual digest has the first frames of some episodes; --frames has all."""
+    path = tmp_path / "a.h5"
+    shutil.copyfile(tworoom_folder / "tworoom.h5", path)
+    before = json.loads(run("corpus", path, "--frames", "--json").stdout)
+    with h5py.File(path, "r+") as file:
+        file["pixels"][3, 5, 5, 1] ^= 1
+    after = json.loads(run("corpus", path, "--frames", "--json").stdout)
+    assert after.pop("digest of all frames") != before.pop("digest of all frames")
+    assert after == before
+
+
 def test_encoding_says_how_much_and_how_fast(tworoom_folder, tmp_path):
     """The line has the frames and dimensions of the latents that were written."""
     corpus, output = tworoom_folder / "tworoom.h5", tmp_path / "a.latents"
@@ -46,8 +76,11 @@ def test_encoding_says_how_much_and_how_fast(tworoom_folder, tmp_path):
 
 
 @pytest.mark.parametrize("verb", ["record", "encode"])
-def test_an_output_must_be_named(verb):
+def test_an_output_must_be_named(verb, tworoom_folder):
     """Nothing is written to a place that nobody chose."""
-    found = run(verb, "tworoom", *(["--model", "x"] if verb == "encode" else []))
+    asked = ["tworoom"]
+    if verb == "encode":
+        asked = [tworoom_folder / "tworoom.h5", "--model", "x"]
+    found = run(verb, *asked)
     assert found.exit_code == 2
     assert "--output" in found.output

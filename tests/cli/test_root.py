@@ -2,7 +2,6 @@
 
 import io
 import json
-import os
 import signal
 import subprocess
 import sys
@@ -188,7 +187,7 @@ def test_ctrl_c_is_told(tmp_path):
     """A real SIGINT in a real build: exit 130, one line, nothing left behind."""
     rows = np.random.default_rng(0).normal(size=(60_000, 64)).astype(np.float32)
     np.save(tmp_path / "z.npy", rows)
-    os.mkfifo(tmp_path / "lengths.txt")
+    (tmp_path / "lengths.txt").write_text("100\n" * 600)
     command = [sys.executable, "-c", "from metro.cli import main; main()"]
     asked = "build z.npy -o a.metro --episode-lengths lengths.txt".split()
     building = subprocess.Popen(
@@ -198,9 +197,9 @@ def test_ctrl_c_is_told(tmp_path):
         stderr=subprocess.PIPE,
         text=True,
     )
-    with (tmp_path / "lengths.txt").open("w") as lengths:  # opens once it is read
-        lengths.write("100\n" * 600)
-    time.sleep(0.5)
+    # What is written first says that the build has begun.
+    while len(list(tmp_path.iterdir())) == 2 and building.poll() is None:
+        time.sleep(0.05)
     building.send_signal(signal.SIGINT)
     told = building.communicate(timeout=60)
     assert told == ("", "metro: Interrupted. The same command resumes from here.\n")
@@ -249,8 +248,10 @@ def test_out_of_memory_is_told(monkeypatch):
 
 
 @pytest.mark.parametrize("verb", ["record", "train", "train-macro", "encode", "demo"])
-def test_missing_extras_are_told(monkeypatch, capsys, verb):
+def test_missing_extras_are_told(monkeypatch, capsys, tmp_path, verb):
     """Verbs of worlds and models say what to install, in one line."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "a.h5").touch()
     from importlib import util
 
     from metro.cli import root as running

@@ -1,4 +1,4 @@
-"""Verbs on recorded episodes: record, encode."""
+"""Verbs on recorded episodes: record, corpus, encode."""
 
 from pathlib import Path
 from typing import Annotated
@@ -7,7 +7,7 @@ import typer
 
 from metro.cli import options
 from metro.cli.options import option
-from metro.cli.root import DATA, app, require_worlds
+from metro.cli.root import DATA, app, print_json, require_worlds
 
 
 @app.command(rich_help_panel=DATA)
@@ -65,6 +65,50 @@ def record(
             force=force,
         )
     typer.echo(f"{output}: {episodes} episodes of {benchmark}.")
+
+
+@app.command(rich_help_panel=DATA)
+def corpus(
+    corpus: options.CorpusPath,
+    frames: Annotated[
+        bool,
+        option(
+            "Read every frame: tells whether two recordings have the same pixels, and "
+            "names an episode that cannot be read.",
+            "--frames",
+        ),
+    ] = False,
+    as_json: options.AsJson = False,
+) -> None:
+    """Show what recorded episodes consist of, and the digests that identify them."""
+    from metro.cli.terminal import print_table, progress_bar
+    from metro.data.corpus import open_corpus
+
+    with open_corpus(corpus) as recording:
+        facts = {
+            "episodes": recording.num_episodes,
+            "frames": recording.num_frames,
+            "frames per episode": [int(f(recording.lengths)) for f in (min, max)],
+            "image size": recording.image_size,
+            "columns": recording.columns,
+            "recorded by metro": dict(recording.settings),
+            "digest": recording.digest,
+        }
+        if frames:
+            with progress_bar("Reading frames") as progress:
+                facts["digest of all frames"] = recording.digest_frames(progress)
+    if as_json:
+        print_json(facts)
+    else:
+        print_table(("", corpus), ((name, _shown(facts[name])) for name in facts))
+
+
+def _shown(what: object) -> str:
+    """Return a figure, names, or settings as text."""
+    if isinstance(what, dict):
+        flat = {k: v for k, v in what.items() if not isinstance(v, dict)}
+        return ", ".join(f"{name} {value}" for name, value in flat.items()) or "no"
+    return ", ".join(map(str, what)) if isinstance(what, list) else str(what)
 
 
 @app.command(rich_help_panel=DATA)

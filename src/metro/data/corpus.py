@@ -18,7 +18,7 @@ from metro.benchmark import Benchmark
 from metro.data.formats.hdf5_layout import PIXELS
 from metro.data.formats.sources import Source, open_source
 from metro.errors import CorpusError
-from metro.types import StateColumns
+from metro.types import Progress, StateColumns
 
 if TYPE_CHECKING:
     from metro.core.graph import FrameGraph
@@ -114,6 +114,21 @@ class Corpus:
             np.linspace(0, self.num_episodes - 1, _SAMPLED).astype(int)
         ):
             summary.update(self._frames(int(episode), 1).tobytes())
+        return summary.hexdigest()
+
+    def digest_frames(self, progress: Progress | None = None) -> str:
+        """Return the sha256 of every frame; unlike `digest` it reads them all.
+
+        Args:
+            progress: Called with (done, total) frames.
+        """
+        summary, done = hashlib.sha256(), 0
+        for episode in range(self.num_episodes):
+            frames = self._frames(episode)
+            summary.update(np.ascontiguousarray(frames).data)
+            done += len(frames)
+            if progress is not None:
+                progress(done, self.num_frames)
         return summary.hexdigest()
 
     def build_graph(self, model: "Encoder", **options: Any) -> "FrameGraph":
