@@ -58,7 +58,7 @@ def test_a_route_as_json_equals_the_library(saved, rooms, rooms_graph):
     }
 
 
-@pytest.mark.parametrize("words", [("--storyboard", "a.png"), ("--corpus", "a.h5")])
+@pytest.mark.parametrize("words", [("--storyboard", "a.png"), ("--corpus", __file__)])
 def test_a_storyboard_needs_its_corpus(saved, words):
     """One of the two options alone is refused."""
     found = run("route", saved, "--from", 1, "--to", 2, *words)

@@ -2,6 +2,7 @@
 
 import gzip
 import json
+import os
 import re
 from pathlib import Path
 
@@ -34,6 +35,13 @@ def a_row(number, **more):
         "frames_to_success": number,
         **more,
     }
+
+
+def test_rows_are_not_appended_to_a_pipe(tmp_path):
+    """Opening one would wait for a reader, perhaps for ever."""
+    os.mkfifo(tmp_path / "rows.jsonl")
+    with pytest.raises(BenchmarkError, match=r"rows.jsonl is a pipe"):
+        append_records([{"a": 1}], tmp_path / "rows.jsonl")
 
 
 def test_a_method_has_its_own_options():

@@ -3,13 +3,14 @@
 import random
 import re
 from html.parser import HTMLParser
+from pathlib import Path
 
 import pytest
 from row_makers import ROWS, row, runs
 
 from metro.analysis.comparison import by_task
 from metro.analysis.grouping import group_rows
-from metro.errors import BenchmarkError
+from metro.errors import BenchmarkError, StorageError
 from metro.report.build import results_markdown, title_of, titles_of, write_report
 from metro.report.inputs import ReportInputs
 from metro.report.overview import overview
@@ -40,6 +41,13 @@ def test_a_report_is_not_written_over_a_file(tmp_path):
     with pytest.raises(BenchmarkError, match="is a file"):
         write_report(ReportInputs(ROWS), tmp_path / "rows.jsonl")
     assert (tmp_path / "rows.jsonl").read_text() == "kept"
+
+
+def test_a_folder_that_cannot_be_written_is_said_before_drawing(monkeypatch):
+    """Drawing takes a minute."""
+    monkeypatch.setattr("metro.report.build._draw", pytest.fail)
+    with pytest.raises(StorageError, match=r"^The report was not written to /proc/x: "):
+        write_report(ReportInputs(ROWS), Path("/proc/x"))
 
 
 class Page(HTMLParser):

@@ -35,10 +35,11 @@ def build(
         ),
     ] = "gap",
     model: Annotated[
-        str | None, option("World model that the latents are from, for reach.")
+        str | None, options.model_option("World model of the latents, for reach.")
     ] = None,
     corpus: Annotated[
-        str | None, option("Recorded episodes that the latents are from, for reach.")
+        str | None,
+        options.corpus_option("Recorded episodes of the latents, for reach."),
     ] = None,
     workers: Annotated[
         int | None, option("Number of threads. Default: one per core.")
@@ -182,7 +183,8 @@ def route(
         Path | None, option("Picture (.png) or video (.gif) of the route to write.")
     ] = None,
     corpus: Annotated[
-        Path | None, option("Recorded episodes, for the storyboard's pictures.")
+        str | None,
+        options.corpus_option("Recorded episodes, for the storyboard's pictures."),
     ] = None,
     every: Annotated[
         int, option("Frames between two pictures of a long segment.", least=1)
@@ -221,7 +223,7 @@ def route(
 
 
 def _check_storyboard(
-    storyboard: Path | None, corpus: Path | None, *, force: bool
+    storyboard: Path | None, corpus: str | None, *, force: bool
 ) -> None:
     """Refuse a storyboard that could not be drawn, before the search."""
     if (storyboard is None) != (corpus is None):

@@ -17,10 +17,7 @@ def train(
     benchmark: options.BenchmarkName,
     corpus: Annotated[
         str,
-        option(
-            "Recorded episodes, by metro record or released.",
-            check=options.existing_corpus,
-        ),
+        options.corpus_option("Recorded episodes, by metro record or released."),
     ],
     output: options.ModelPath,
     family: Annotated[str, option("Training objective: lewm or pldm.")] = "lewm",
@@ -41,7 +38,9 @@ def train(
     learning_rate: Annotated[
         float | None, option("Peak learning rate. Default: the preset's.")
     ] = None,
-    init: Annotated[str | None, option("Model to start from (fine-tuning).")] = None,
+    init: Annotated[
+        str | None, options.model_option("Model to start from (fine-tuning).")
+    ] = None,
     part: Annotated[
         str, option("Train all, or only the predictor on the encoder of --init.")
     ] = "all",
@@ -121,7 +120,7 @@ def train_macro(
     benchmark: options.BenchmarkName,
     corpus: Annotated[
         str,
-        option("Recorded episodes that were encoded.", check=options.existing_corpus),
+        options.corpus_option("Recorded episodes that were encoded."),
     ],
     latents: Annotated[
         Path, option("Latents made by metro encode from CORPUS and MODEL.")

@@ -38,6 +38,16 @@ def existing_model(source: str | None) -> str | None:
     return source
 
 
+def corpus_option(help_text: str) -> Any:
+    """Return an option that names recorded episodes."""
+    return option(help_text, check=existing_corpus)
+
+
+def model_option(help_text: str) -> Any:
+    """Return an option that names a world model or a macro model."""
+    return option(help_text, check=existing_model)
+
+
 BenchmarkName = Annotated[
     str,
     typer.Argument(metavar="BENCHMARK", help="Name of a benchmark, such as tworoom."),
@@ -57,14 +67,13 @@ GraphPath = Annotated[
 
 # What verbs read: recordings, models, graphs.
 CorpusOption = Annotated[
-    str, option("Recorded episodes that the queries come from.", check=existing_corpus)
+    str, corpus_option("Recorded episodes that the queries come from.")
 ]
 Model = Annotated[
     str,
-    option(
+    model_option(
         "World model: the name of a shipped one, a file, a folder, a repository, or "
-        "package.module:factory.",
-        check=existing_model,
+        "package.module:factory."
     ),
 ]
 Graph = Annotated[
@@ -74,7 +83,9 @@ Graph = Annotated[
 RequiredGraph = Annotated[Path, option("Graph made by metro build; serves every H.")]
 Macro = Annotated[
     str | None,
-    option("Macro model made by metro train-macro. Needed by the hi-lewm methods."),
+    model_option(
+        "Macro model made by metro train-macro. Needed by the hi-lewm methods."
+    ),
 ]
 MacroSteps = Annotated[
     int | None,

@@ -92,7 +92,10 @@ def rerun(
         Path, option("Folder for everything it makes.", "--output", "-o")
     ],
     macro: Annotated[
-        str | None, option("Macro model; without it the hi-lewm methods are left out.")
+        str | None,
+        options.model_option(
+            "Macro model; without it the hi-lewm methods are left out."
+        ),
     ] = None,
     goal_distance: Annotated[
         list[int] | None, option("d; repeat it for several. Default: 25, 50, 75.")

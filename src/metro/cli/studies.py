@@ -104,7 +104,8 @@ def offline_cost(
     latents: Annotated[Path, option("Made by metro encode from corpus and model.")],
     output: options.RowsPath,
     macro: Annotated[
-        str | None, option("Macro model made by metro train-macro on these latents.")
+        str | None,
+        options.model_option("Macro model made by metro train-macro on these latents."),
     ] = None,
     waypoint_budget: Annotated[int, option("H of the graph, frames.")] = 8,
     threads: Annotated[

@@ -104,7 +104,9 @@ def micro_planner(
     benchmark: options.BenchmarkName,
     corpus: options.CorpusOption,
     model: options.Model,
-    fine_tuned: Annotated[str, option("The model fine-tuned from MODEL.")],
+    fine_tuned: Annotated[
+        str, options.model_option("The model fine-tuned from MODEL.")
+    ],
     graph: options.RequiredGraph,
     output: options.RowsPath,
     fine_tuned_graph: Annotated[

@@ -3,6 +3,7 @@
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
+from tempfile import TemporaryFile
 
 from metro.analysis.comparison import METRO, by_task
 from metro.analysis.config_results import ConfigResult, best_covered
@@ -79,6 +80,11 @@ def write_report(
     """
     if folder.exists() and not folder.is_dir():
         raise BenchmarkError(f"{folder} is a file. Give a folder for the report.")
+    failure = f"The report was not written to {folder}"
+    # Drawing takes a minute: a folder that cannot be written is said before it.
+    with storage_errors(failure):
+        folder.mkdir(parents=True, exist_ok=True)
+        TemporaryFile(dir=folder).close()
     tasks = by_task(group_rows(inputs.rows))
     plots, drawn = _draw(tasks)
     section = study_part(inputs, studies)
@@ -90,8 +96,7 @@ def write_report(
         "report.html": to_html(page, drawn).encode(),
     }
     # Nothing is written before everything is made: a report is never half new.
-    with storage_errors(f"The report was not written to {folder}"):
-        folder.mkdir(parents=True, exist_ok=True)
+    with storage_errors(failure):
         for name, content in (texts | drawn).items():
             (folder / name).write_bytes(content)
     return [folder / name for name in (*texts, *drawn)]

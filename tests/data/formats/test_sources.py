@@ -1,11 +1,13 @@
 """Laws of `metro.data.formats.sources`: what a path means."""
 
+import os
 import re
 
 import pytest
 from corpus_makers import same, write
 
 from metro.data.corpus import open_corpus
+from metro.data.formats.sources import open_source
 from metro.errors import CorpusError
 
 
@@ -39,3 +41,11 @@ def test_an_empty_folder_is_no_corpus(tmp_path):
     """Of no kind that swm knows."""
     with pytest.raises(CorpusError, match="cannot be opened as a corpus: ValueError"):
         open_corpus(tmp_path)
+
+
+@pytest.mark.parametrize("name", ["pipe.h5", "pipe.npz", "pipe.npy", "pipe"])
+def test_a_pipe_is_no_corpus(tmp_path, name):
+    """Reading one would wait for a writer, perhaps for ever."""
+    os.mkfifo(tmp_path / name)
+    with pytest.raises(CorpusError, match=f"{name} is a pipe"):
+        open_source(str(tmp_path / name), None)

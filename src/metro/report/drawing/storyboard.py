@@ -70,7 +70,7 @@ def write_storyboard(
     latents: Latents,
     segments: Sequence[Segment],
     ends: tuple[int, int],
-    recording: Path,
+    recording: Path | str,
     path: Path,
     *,
     every: int,
