@@ -102,3 +102,28 @@ def test_datasets_that_are_elsewhere_or_nowhere_are_refused(tmp_path, kind):
             file[b"\xff"] = [1.0]
         with pytest.raises(StorageError, match="^x: .*(h5repack|Copy it)"):
             own_datasets("x", file, StorageError, "Copy it.")
+
+
+@pytest.mark.parametrize(
+    ("chunks", "rows", "missing"),
+    [
+        (None, 0, "all"),
+        ((10,), 0, "100.00%"),
+        ((10,), 60, "40.00%"),
+        ((10,), 95, ""),
+        ((30,), 95, ""),
+        (None, 60, ""),
+    ],
+)
+def test_what_was_never_written_is_no_data(tmp_path, chunks, rows, missing):
+    """HDF5 would give zeros: a recorder that died must not look like a dark room."""
+    with h5py.File(tmp_path / "x.h5", "w") as file:
+        dataset = file.create_dataset("x", shape=(100,), dtype="f4", chunks=chunks)
+        if rows:
+            dataset[:rows] = 1
+    with h5py.File(tmp_path / "x.h5") as file:
+        if not missing:
+            assert list(own_datasets("x.h5", file, CorpusError, "")) == ["x"]
+            return
+        with pytest.raises(CorpusError, match=f"^x.h5: {missing} of x was never writ"):
+            own_datasets("x.h5", file, CorpusError, "Record it again.")

@@ -1,6 +1,7 @@
 """Files of others: regular ones only, damage becomes one line, values have types."""
 
 import csv
+import math
 import os
 import pickle
 import stat
@@ -90,8 +91,8 @@ def own_datasets(
         if isinstance(item, h5py.Dataset) and not item.dtype.hasobject:
             if not item.external and not item.is_virtual:
                 # HDF5 makes zeros of it, of any size, and perhaps for hours.
-                if item.size and not item.id.get_storage_size():
-                    raise kind(f"{path}: {name} was never written. {cure}")
+                if missing := _unwritten(item):
+                    raise kind(f"{path}: {missing} of {name} was never written. {cure}")
                 datasets[name] = item
                 continue
             item = None
@@ -101,6 +102,18 @@ def own_datasets(
                 f"Copy it into one file: h5repack."
             )
     return datasets
+
+
+def _unwritten(dataset: Any) -> str:
+    """Return how much of an HDF5 dataset was never written; empty: all of it was."""
+    if not dataset.size:
+        return ""
+    if dataset.chunks is None:
+        return "" if dataset.id.get_storage_size() else "all"
+    sizes = zip(dataset.shape, dataset.chunks, strict=True)
+    chunks = math.prod(-(-rows // size) for rows, size in sizes)
+    missing = chunks - dataset.id.get_num_chunks()
+    return f"{missing / chunks:.2%}" if missing else ""
 
 
 def has_type(value: object, kind: Any) -> bool:
