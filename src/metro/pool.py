@@ -1,20 +1,22 @@
 """Worker processes that share a list of tasks; one that dies loses only its own task.
 
-Every process opens a context once (a model, an environment) and runs tasks in it.
+Every process opens a context once (a model, an environment) and runs tasks in it. It
+has a pipe of its own: it can be ended at any moment, and nobody waits for a lock or for
+half a message that it left behind.
 """
 
 import multiprocessing
 import os
+import pickle
 import signal
 import threading
-from collections.abc import Callable, Generator, Iterator, Sequence
-from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
-from concurrent.futures.process import BrokenProcessPool
-from contextlib import contextmanager
-from dataclasses import dataclass
-from typing import Any, Generic, TypeVar
+import traceback
+from collections import deque
+from collections.abc import Callable, Generator, Sequence
+from multiprocessing.connection import Connection, wait
+from typing import Any, TypeVar
 
-from metro.errors import WorldError
+from metro.errors import WorldError, one_line
 
 Task = TypeVar("Task")
 Result = TypeVar("Result")
@@ -24,18 +26,11 @@ DIED = "The worker process died without an error message, perhaps for want of me
 
 _ADVICE = "The same command resumes from what was finished; try fewer workers."
 
-_context: Any = None
-"""What this worker process has opened."""
+_OPEN, _DONE, _FAILED, _GONE = "open", "done", "failed", "gone"
+"""What is heard from a worker: its context is open, a result, an error, nothing."""
 
-_failure: Exception | None = None
-"""Why this worker process could not open its context."""
-
-
-@dataclass(frozen=True)
-class _Job(Generic[Task, Result]):
-    work: Callable[[Any, Task], Result]
-    open_context: Callable[..., Any]
-    arguments: tuple[Any, ...]
+# Spawned, not forked: torch and OpenGL do not survive a fork.
+_SPAWN = multiprocessing.get_context("spawn")
 
 
 def run_tasks(
@@ -49,9 +44,8 @@ def run_tasks(
 ) -> Generator[Result, None, None]:
     """Yield the result of every task as soon as it is finished, in any order.
 
-    When a process dies, all tasks under way are lost, and nobody knows which one was
-    the cause. Each of them runs again in a process of its own. A task that ends that
-    process too counts as lost; the remaining tasks continue.
+    When a process dies, its task runs again at the end, alone. A task that ends a
+    second process counts as lost; the remaining tasks continue.
 
     Args:
         work: Called as ``work(context, task)`` in a worker process. Functions, tasks
@@ -66,121 +60,123 @@ def run_tasks(
         WorldError: If a process dies before its first task, or a task is lost.
         Exception: The first error that ``open_context`` or ``work`` raises.
     """
-    job = _Job(work, open_context, arguments)
-    left = dict(enumerate(tasks))
-    while left:
-        yield from _run_together(job, left, workers)
-        # Tasks begin in order, and the executor holds one more ready than it has
-        # processes: only these can have been under way when one died.
-        for number in list(left)[: workers + 1]:
-            yield _run_alone(job, left.pop(number), if_lost)
-
-
-def _run_together(
-    job: _Job[Task, Result], left: dict[int, Task], workers: int
-) -> Iterator[Result]:
-    """Yield results until all is done or a process dies; takes them off ``left``."""
-    with _open_pool(job, min(workers, len(left))) as pool:
-        numbers = _submit(pool, job, left)
-        waiting: set[Future[Result]] = set(numbers)
-        while waiting:
-            ready, waiting = wait(waiting, return_when=FIRST_COMPLETED)
-            finished = [future for future in ready if not _is_lost(future)]
-            for future in finished:
-                del left[numbers[future]]
-                yield future.result()
-            if len(finished) < len(ready):
-                return
-
-
-def _submit(
-    pool: ProcessPoolExecutor, job: _Job[Task, Result], left: dict[int, Task]
-) -> dict[Future[Result], int]:
-    """Return the tasks' numbers by future; those after a process has died are left."""
-    numbers = {}
-    for number, task in left.items():
-        try:
-            numbers[pool.submit(_run, job.work, task)] = number
-        except BrokenProcessPool:
-            # A quick task ended its process while others were still being handed out.
-            break
-    return numbers
-
-
-def _run_alone(
-    job: _Job[Task, Result], task: Task, if_lost: Callable[[Task], Result] | None
-) -> Result:
-    with _open_pool(job, 1) as pool:
-        try:
-            return pool.submit(_run, job.work, task).result()
-        except BrokenProcessPool as error:
-            if if_lost is None:
-                raise WorldError(f"{DIED} {_ADVICE}") from error
-            return if_lost(task)
-
-
-@contextmanager
-def _open_pool(job: _Job[Any, Any], workers: int) -> Iterator[ProcessPoolExecutor]:
-    """Yield processes of which one has surely opened its context; end them all."""
-    others = set(multiprocessing.active_children())
-    # Spawned, not forked: torch and OpenGL do not survive a fork.
-    pool = ProcessPoolExecutor(
-        workers,
-        mp_context=multiprocessing.get_context("spawn"),
-        initializer=_start,
-        initargs=(job.open_context, job.arguments),
-    )
+    left, tried = deque(enumerate(tasks)), set[int]()
+    crew: list[_Worker] = []
     try:
-        try:
-            pool.submit(_require_context).result()
-        except BrokenProcessPool as error:
-            raise WorldError(
-                f"A worker process died before its first task, perhaps for want of "
-                f"memory. {_ADVICE}"
-            ) from error
-        yield pool
+        while left or _busy(crew):
+            while len(crew) < min(workers, len(left) + len(_busy(crew))):
+                crew.append(_Worker(work, open_context, arguments))
+            for worker in crew:
+                # What ended a process runs last, and nothing beside it: memory counts.
+                can_begin = left and (left[0][0] not in tried or not _busy(crew))
+                if can_begin and worker.is_open and worker.task is None:
+                    worker.begin(left.popleft())
+            ready = wait([worker.pipe for worker in crew])
+            for worker in [one for one in crew if one.pipe in ready]:
+                said, value, ended = worker.hear()
+                if said == _FAILED:
+                    raise value
+                if said == _DONE:
+                    yield value
+                if said == _GONE:
+                    crew.remove(worker)
+                    if ended is not None and ended[0] in tried:
+                        yield _lost(ended[1], if_lost)
+                    elif ended is not None:
+                        tried.add(ended[0])
+                        left.append(ended)
     finally:
-        pool.shutdown(wait=False, cancel_futures=True)
-        for child in set(multiprocessing.active_children()) - others:
-            child.terminate()
+        for worker in crew:
+            worker.end()
 
 
-def _is_lost(future: Future[Any]) -> bool:
-    return isinstance(future.exception(), BrokenProcessPool)
+def _busy(crew: "Sequence[_Worker]") -> "list[_Worker]":
+    return [worker for worker in crew if worker.task is not None]
 
 
-def _start(open_context: Callable[..., Any], arguments: Sequence[Any]) -> None:
-    """Open the context of a worker process; an error is raised with its first task.
+def _lost(task: Task, if_lost: Callable[[Task], Result] | None) -> Result:
+    if if_lost is None:
+        raise WorldError(f"{DIED} {_ADVICE}")
+    return if_lost(task)
 
-    Raised here, the executor would print it and call the pool broken.
-    """
-    global _context, _failure
+
+class _Worker:
+    """A worker process as its parent sees it: its pipe, and the task it has."""
+
+    def __init__(self, *job: Any) -> None:
+        self.pipe, theirs = _SPAWN.Pipe()
+        self.task: tuple[int, Any] | None = None
+        self.is_open = False
+        self._process = _SPAWN.Process(target=_serve, args=(theirs, *job), daemon=True)
+        self._process.start()
+        # The child's end is then the child's alone: when it dies, ours says so.
+        theirs.close()
+
+    def begin(self, task: tuple[int, Any]) -> None:
+        """Hand out a numbered task."""
+        self.task = task
+        try:
+            self.pipe.send(task[1])
+        except BrokenPipeError:
+            # It has died in between, and is heard of next.
+            return
+
+    def hear(self) -> tuple[str, Any, tuple[int, Any] | None]:
+        """Return what the process says, a result or an error, and the task it ends."""
+        try:
+            said, value = self.pipe.recv()
+        except (EOFError, OSError) as error:
+            if not self.is_open:
+                raise WorldError(
+                    f"A worker process died before its first task, perhaps for want of "
+                    f"memory. {_ADVICE}"
+                ) from error
+            self.end()
+            said, value = _GONE, None
+        self.is_open, ended, self.task = True, self.task, None
+        return said, value, ended
+
+    def end(self) -> None:
+        """End the process, whatever it does."""
+        self._process.terminate()
+        self._process.join()
+        self.pipe.close()
+
+
+def _serve(
+    pipe: Connection,
+    work: Callable[[Any, Any], Any],
+    open_context: Callable[..., Any],
+    arguments: tuple[Any, ...],
+) -> None:
+    """Open the context, then run tasks as they come: the life of a worker process."""
     # Ctrl-C reaches the whole group; only the parent handles it.
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with_parent, daemon=True).start()
     try:
-        _context = open_context(*arguments)
+        context = open_context(*arguments)
+        pipe.send((_OPEN, None))
+        while True:
+            pipe.send((_DONE, work(context, pipe.recv())))
     except Exception as error:
-        _failure = error
+        pipe.send((_FAILED, _portable(error)))
+        # The parent ends this process; by itself it would look like one that died.
+        threading.Event().wait()
+
+
+def _portable(error: Exception) -> Exception:
+    """Return an error as it can be sent to another process, with its traceback."""
+    error.add_note(f"In a worker process:\n{traceback.format_exc()}")
+    try:
+        pickle.loads(pickle.dumps(error))
+    except Exception:
+        return RuntimeError(f"{type(error).__name__}: {one_line(error)}")
+    return error
 
 
 def _end_with_parent() -> None:
-    """End this process when its parent is gone.
-
-    A parent that is killed cannot say so, and the executor's queue stays open in the
-    workers themselves: they would wait for tasks forever.
-    """
+    """End this process when its parent is gone: killed, it cannot say so."""
     parent = multiprocessing.parent_process()
     if parent is not None:
         parent.join()
         os._exit(1)
-
-
-def _require_context() -> None:
-    if _failure is not None:
-        raise _failure
-
-
-def _run(work: Callable[[Any, Task], Result], task: Task) -> Result:
-    _require_context()
-    return work(_context, task)

@@ -185,9 +185,9 @@ def test_usage_errors_are_exit_code_2(arguments):
 
 def test_ctrl_c_is_told(tmp_path):
     """A real SIGINT in a real build: exit 130, one line, nothing left behind."""
-    rows = np.random.default_rng(0).normal(size=(60_000, 64)).astype(np.float32)
+    rows = np.random.default_rng(0).normal(size=(150_000, 64)).astype(np.float32)
     np.save(tmp_path / "z.npy", rows)
-    (tmp_path / "lengths.txt").write_text("100\n" * 600)
+    (tmp_path / "lengths.txt").write_text("100\n" * 1_500)
     command = [sys.executable, "-c", "from metro.cli import main; main()"]
     asked = "build z.npy -o a.metro --episode-lengths lengths.txt".split()
     building = subprocess.Popen(

@@ -8,7 +8,7 @@ import pytest
 sys.path.insert(0, str(Path(__file__).parent))
 from run import FAULTS, SHARES, find_faults, run_campaign
 
-SECONDS = 90
+SECONDS = 45
 
 
 @pytest.mark.parametrize("name", SHARES)

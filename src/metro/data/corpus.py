@@ -108,7 +108,7 @@ class Corpus:
         for name in self.columns:
             summary.update(f"{name}{self._source.shapes[name]}".encode())
             if name != PIXELS:
-                summary.update(np.ascontiguousarray(self._columns(name)).data)
+                summary.update(self._columns(name).tobytes())
         # All frames would take minutes; columns differ wherever recordings do.
         for episode in np.unique(
             np.linspace(0, self.num_episodes - 1, _SAMPLED).astype(int)
