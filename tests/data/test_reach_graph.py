@@ -11,6 +11,8 @@ from metro.evaluation.context import EvalConfig
 from metro.evaluation.queries import Query
 from metro.evaluation.records import Setting
 from metro.evaluation.run import evaluate
+from metro.planners.methods.action_copy import ACTION_COPY
+from metro.planners.methods.metro import METRO
 
 MODEL = "lewm-small-tworoom"
 
@@ -45,15 +47,21 @@ def test_a_graph_priced_by_gap_stays_version_1(tworoom_folder):
     assert '"version": 1' in text
 
 
-@pytest.mark.parametrize("option", [None, "reach", "recorded", "reach-recorded"])
+@pytest.mark.parametrize(
+    ("method", "option"),
+    [
+        *(("metro", option) for option in (None, *METRO.options)),
+        *(("action-copy", option) for option in (None, *ACTION_COPY.options)),
+    ],
+)
 def test_every_option_plans_and_batches_change_nothing(
-    reach_file, tworoom_folder, tmp_path, option
+    reach_file, tworoom_folder, tmp_path, method, option
 ):
     """One graph serves the paper's way and all options; rows name the option."""
     config = EvalConfig(
         "tworoom", str(tworoom_folder / "tworoom.h5"), MODEL, reach_file
     )
-    setting = Setting("metro", 1, 8, 20, 7, option=option)
+    setting = Setting(method, 1, 8, 20, 7, option=option)
     queries = [Query(0, 0, 20), Query(1, 2, 22)]
     together = evaluate(config, setting, queries, tmp_path / "a.jsonl", batch=2)
     alone = evaluate(config, setting, queries, tmp_path / "b.jsonl", batch=1)

@@ -78,7 +78,10 @@ Model = Annotated[
 ]
 Graph = Annotated[
     Path | None,
-    option("Graph made by metro build; serves every H. Needed by metro, committed."),
+    option(
+        "Graph made by metro build; serves every H. Needed by "
+        f"{', '.join(method_names(needs_graph=True))}."
+    ),
 ]
 RequiredGraph = Annotated[Path, option("Graph made by metro build; serves every H.")]
 Macro = Annotated[

@@ -26,9 +26,9 @@ from metro.planners.methods.registry import method_names
 # The first six are Okabe and Ito's, which colour-blind readers can separate.
 COLOURS = (
     *("#0072b2", "#d55e00", "#e69f00", "#009e73", "#cc79a7", "#56b4e9"),
-    *("#8c564b", "#7f7f7f", "#bcbd22", "#17becf", "#000000", "#9467bd"),
+    *("#8c564b", "#7f7f7f", "#bcbd22", "#17becf", "#000000", "#9467bd", "#fb9a99"),
 )
-_MARKS = "osD^vP*Xph<>"
+_MARKS = "osD^vP*Xph<>8"
 _STYLES = ("solid", "dashed", "dotted", "dashdot")
 _PLACES = (
     *(METRO, FLAT_PAPER, FLAT_BEST),
