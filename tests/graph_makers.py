@@ -29,7 +29,7 @@ def in_numpy(function, *args, **kwargs):
 
 def frontier_of(routes):
     """Return where a search that stopped early would be resumed."""
-    return routes._unfinished.frontier
+    return routes._unfinished
 
 
 def assert_same(found, expected):

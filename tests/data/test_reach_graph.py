@@ -108,6 +108,23 @@ def test_a_policy_plans_with_reach_and_recorded_actions(reach_file, tworoom_fold
         metro.MetroPolicy(reach_file, MODEL, recorded=actions[:5])
 
 
+@pytest.mark.parametrize("memory", [False, True])
+def test_a_policy_that_stands_still_notices_it_with_memory(
+    reach_file, tworoom_folder, memory
+):
+    """The same picture again: the same sub-goal, or one for which the price rose."""
+    with metro.open_corpus(tworoom_folder / "tworoom.h5") as corpus:
+        frame, goal = corpus.frames(0)[0], corpus.frames(9)[-1]
+        actions = corpus.column("action")
+    policy = metro.MetroPolicy(reach_file, MODEL, recorded=actions, memory=memory)
+    costs = []
+    for _ in range(16):
+        policy.act(frame, goal)
+        costs.append(policy.sub_goals[0].cost_to_go)
+    assert (len(set(costs)) > 1) == memory
+    assert costs == sorted(costs)
+
+
 def test_another_model_is_refused(tworoom_folder, tmp_path):
     """Its reach would be of other latents."""
     latents, corpus = tworoom_folder / "tworoom.latents", tworoom_folder / "tworoom.h5"

@@ -47,7 +47,8 @@ class FrameGraph:
         bridge_offsets: ``[N + 1]`` where the bridges into every frame start.
         bridge_frame: ``[E]`` where each comes from, ascending for every frame.
         bridge_cost: ``[E]`` what the search charges for it, in frames.
-        bridge_price: ``[E]`` its price in frames; priced by gap, the cost itself.
+        bridge_price: ``[E]`` its price in frames; None: the cost itself, unless reach
+            or a failed try (D39) is charged beyond it.
         reach: What jumps are charged beyond their price; None: priced by gap.
         num_links: k, how many of the table's neighbours a frame keeps; None: all.
         measure: The reach of the world model, which goals and observations are linked
@@ -73,10 +74,11 @@ class FrameGraph:
             self.bridge_frame,
             self.bridge_cost,
             num_frames=self.num_frames,
-            most=self.waypoint_budget + (0 if self.reach is None else MOST_CHARGED),
+            most=self.waypoint_budget
+            + (0 if self.bridge_price is None else MOST_CHARGED),
         )
-        if (self.reach is None) != (self.bridge_price is None):
-            raise GraphError("A graph has prices beside its costs only with reach.")
+        if self.bridge_price is None and self.reach is not None:
+            raise GraphError("A graph with reach has prices beside its costs.")
         if self.bridge_price is not None:
             check_within("bridge_price", self.bridge_price, 1, self.waypoint_budget)
 

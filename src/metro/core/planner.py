@@ -132,7 +132,7 @@ class MetroPlanner:
         graph = self.routes.graph
         rows = [graph.latents.require_vector("observed", row) for row in observed]
         around = find_entries(graph, rows, held_out=self.routes.held_out)
-        return [self._decide(*one) for one in zip(rows, around, strict=True)]
+        return [self.decide(*one) for one in zip(rows, around, strict=True)]
 
     def onward(self, frame: int) -> SubGoal | None:
         """Return the sub-goal that follows if we stand at a recorded frame exactly.
@@ -143,7 +143,8 @@ class MetroPlanner:
         entries = entry_at(frame)
         return _follow(self._cache.certain_of(entries), entries)
 
-    def _decide(self, observed: Vector, entries: Entries) -> SubGoal:
+    def decide(self, observed: Vector, entries: Entries) -> SubGoal:
+        """Return the sub-goal for an observation that may enter at ``entries``."""
         sub_goal = _follow(self._cache.certain_of(entries), entries)
         if sub_goal is not None:
             return sub_goal
@@ -239,7 +240,8 @@ def _follow(routes: Routes, entries: Entries) -> SubGoal | None:
         walked, spent = _walk(routes, entry, price)
     arrived = walked[-1] == AT_GOAL
     # The search may have charged more than the frames of a walk that arrives within H.
-    if routes.graph.is_directed and arrived and spent <= routes.graph.waypoint_budget:
+    charged = routes.graph.bridge_price is not None or entries.charges is not None
+    if charged and arrived and spent <= routes.graph.waypoint_budget:
         kind = SubGoalKind.GOAL_IN_REACH
     return SubGoal(
         kind=kind,

@@ -30,14 +30,6 @@ from metro.types import Costs, FrameIds, Progress, Vector
 
 
 @dataclass(frozen=True, eq=False)
-class _Unfinished:
-    """How to resume a search that stopped early."""
-
-    frontier: Frontier
-    landmarks: Landmarks | None
-
-
-@dataclass(frozen=True, eq=False)
 class Routes:
     """The cost-to-go of every frame and where to go next, for one goal or several.
 
@@ -54,6 +46,8 @@ class Routes:
         successor: ``[N]`` succ(u): a frame, `AT_GOAL` or `NO_ROUTE`.
         arrivals: For frames that are linked to a goal, the number of that goal.
         link_prices: For the same frames, the frames from there to the goal.
+        links: The same frames once more, with what the search charges for the link.
+        landmarks: What kept the search narrow; None: nothing did.
     """
 
     graph: FrameGraph
@@ -63,7 +57,9 @@ class Routes:
     successor: FrameIds
     arrivals: Mapping[int, int] = field(repr=False)
     link_prices: Mapping[int, float] = field(repr=False)
-    _unfinished: _Unfinished | None = field(default=None, repr=False)
+    links: Frontier = field(repr=False)
+    landmarks: Landmarks | None = field(default=None, repr=False)
+    _unfinished: Frontier | None = field(default=None, repr=False)
 
     @property
     def goal(self) -> Vector:
@@ -86,24 +82,48 @@ class Routes:
     def until_certain(self, entries: Entries) -> "Routes":
         """Return routes that are certain which of the entries is cheapest."""
         rest = self._unfinished
-        if rest is None or rest.frontier.decides(entries, self.cost_to_go):
+        if rest is None or rest.decides(entries, self.cost_to_go):
             return self
         return self._resumed(rest, entries)
 
-    def _resumed(self, rest: _Unfinished, entries: Entries | None = None) -> "Routes":
+    def at_raised_costs(
+        self, graph: FrameGraph, links: Frontier, entries: Entries
+    ) -> "Routes":
+        """Return the routes to the same goals if some jumps cost more.
+
+        Landmarks stay: what bounds the costs from below bounds higher ones too.
+
+        Args:
+            graph: The same graph; some of its bridges cost more.
+            links: The same links; some of them cost more.
+            entries: The search may stop when it is certain which of them is cheapest.
+        """
+        raised = replace(self, graph=graph, links=links)
+        return raised._searched(links, entries)
+
+    def _resumed(self, rest: Frontier, entries: Entries | None = None) -> "Routes":
+        earlier = ShortestPaths(self.cost_to_go, self.successor, rest)
+        return self._searched(rest, entries, earlier)
+
+    def _searched(
+        self,
+        frontier: Frontier,
+        entries: Entries | None,
+        earlier: ShortestPaths | None = None,
+    ) -> "Routes":
         found = search_backwards(
             self.graph,
-            rest.frontier,
+            frontier,
             held_out=self.held_out,
             entries=entries,
-            bounds=_bounds(rest.landmarks, entries),
-            earlier=ShortestPaths(self.cost_to_go, self.successor, rest.frontier),
+            bounds=_bounds(self.landmarks, entries),
+            earlier=earlier,
         )
         return replace(
             self,
             cost_to_go=found.cost_to_go,
             successor=found.successor,
-            _unfinished=_unfinished(found, rest.landmarks),
+            _unfinished=found.frontier,
         )
 
     def route(self, frame: int) -> list[int]:
@@ -156,24 +176,11 @@ def find_routes(
     if start is not None:
         observed = graph.latents.require_vector("start", start)
         (entries,) = find_entries(graph, [observed], held_out=held_out)
-    seeds, arrivals, link_prices = _link_goals(graph, goals, held_out)
-    found = search_backwards(
-        graph,
-        seeds,
-        held_out=held_out,
-        entries=entries,
-        bounds=_bounds(landmarks, entries),
-    )
-    return Routes(
-        graph,
-        goals,
-        held_out,
-        found.cost_to_go,
-        found.successor,
-        arrivals,
-        link_prices,
-        _unfinished(found, landmarks),
-    )
+    links, arrivals, prices = _link_goals(graph, goals, held_out)
+    # Nothing is reached yet.
+    paths = (np.empty(0), np.empty(0, dtype=np.int32))
+    routes = Routes(graph, goals, held_out, *paths, arrivals, prices, links, landmarks)
+    return routes._searched(links, entries)
 
 
 def find_routes_many(
@@ -242,7 +249,9 @@ def routes_to_frame(routes: Routes, frame: int) -> Routes:
     found = search_backwards(graph, seeds, held_out=routes.held_out)
     goals = (graph.latents.z[frame],)
     paths = (found.cost_to_go, found.successor)
-    return Routes(graph, goals, routes.held_out, *paths, {frame: 0}, {frame: 0.0})
+    return Routes(
+        graph, goals, routes.held_out, *paths, {frame: 0}, {frame: 0.0}, seeds
+    )
 
 
 def _find_one(graph: FrameGraph, goal: Vector, held_out: int | None) -> Routes:
@@ -256,10 +265,6 @@ def _bounds(landmarks: Landmarks | None, entries: Entries | None) -> Bounds | No
     # A narrow search leaves a frontier whose costs differ by more than H + 1, which
     # only the kernel with bounds can resume.
     return no_bounds() if entries is None else landmarks.bounds(entries)
-
-
-def _unfinished(found: ShortestPaths, landmarks: Landmarks | None) -> Any:
-    return None if found.frontier is None else _Unfinished(found.frontier, landmarks)
 
 
 def _require_goals(

@@ -32,7 +32,7 @@ from metro.models.macro.macro_weights import load_macro
 from metro.models.macro.model import MacroModel
 from metro.models.reach_measure import attach_reach
 from metro.planners.methods.method import Plan
-from metro.planners.methods.metro import PRICED_BY_REACH
+from metro.planners.methods.metro import REACH, option_has
 from metro.planners.methods.registry import find_method
 from metro.planners.proposals import RecordedActions
 from metro.storage.artefacts import load_graph
@@ -157,7 +157,7 @@ class EvalContext:
             corpus=self.corpus.digest,
         )
         check_fit(self.graph.latents, setting.waypoint_budget)
-        if setting.option in PRICED_BY_REACH and self.graph.reach is None:
+        if option_has(setting.option, REACH) and self.graph.reach is None:
             raise BenchmarkError(
                 f"option {setting.option} needs a graph with reach distances: "
                 f"metro build LATENTS --pricing reach --model MODEL --corpus CORPUS."
@@ -182,7 +182,7 @@ class EvalContext:
         Kept for the present H and pricing until they are forgotten.
         """
         ends, held_out = self.ends_of(query), self.held_out(query)
-        by_reach = option in PRICED_BY_REACH
+        by_reach = option_has(option, REACH)
         return self.graphs.routes(
             waypoint_budget, query, ends, held_out, by_reach=by_reach
         )

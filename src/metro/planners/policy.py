@@ -17,7 +17,7 @@ from metro.kernels.neighbours.gaps import squared_gaps
 from metro.models.adapter import known_digest
 from metro.models.reach_measure import attach_reach
 from metro.planners.methods.flat import GoalSelector
-from metro.planners.methods.metro import MetroSelector, RecordedSelector
+from metro.planners.methods.metro import MetroSelector, select_sub_goals
 from metro.planners.policy_base import Named, Policy
 from metro.planners.proposals import RECORDED_SEARCH, RecordedActions
 from metro.storage.artefacts import load_graph
@@ -50,6 +50,8 @@ class MetroPolicy(Policy):
         recorded: ``[N, A]`` raw actions of the graph's frames, as
             ``corpus.column("action")`` has them. Micro plans then start from the
             actions along the route. Decision: D38.
+        memory: Whether jumps that were tried in vain cost more until the goal changes,
+            so that a stuck robot goes another way. Decision: D39.
         trust_graph: Accept a graph that does not say which model it was made with.
     """
 
@@ -60,6 +62,7 @@ class MetroPolicy(Policy):
         *,
         held_out: Sequence[int | None] | None = None,
         recorded: NDArray[Any] | None = None,
+        memory: bool = False,
         trust_graph: bool = False,
         **options: Any,
     ) -> None:
@@ -78,7 +81,7 @@ class MetroPolicy(Policy):
                 "another model would lead nowhere. If they are this model's, say so: "
                 "MetroPolicy(graph, model, trust_graph=True)."
             )
-        self._held_out = held_out
+        self._held_out, self._memory = held_out, memory
 
     def reset(self, num_envs: int = 1) -> None:
         """Forget goals, routes and plans; start the random numbers again."""
@@ -114,9 +117,12 @@ class MetroPolicy(Policy):
             start=observed,
             landmarks=self._landmarks,
         )
-        if self._recorded is None:
-            return MetroSelector(MetroPlanner(routes))
-        return RecordedSelector(MetroPlanner(routes), self._recorded)
+        return select_sub_goals(
+            MetroPlanner(routes),
+            self.settings.plan_blocks * self.model.action_block,
+            recorded=self._recorded,
+            memory=self._memory,
+        )
 
     def _take_actions(self, recorded: NDArray[Any] | None) -> RecordedActions | None:
         if recorded is None:

@@ -1,11 +1,13 @@
 """METRO: sub-goals retrieved from the graph, which is entered again and again.
 
-Beside the paper's way there are three options: bridges priced by ``reach``, micro plans
-that start from the ``recorded`` actions of the route, and both.
+Beside the paper's way there are three options, alone or together: bridges priced by
+``reach``, micro plans that start from the ``recorded`` actions of the route, and a
+``memory`` of what was tried in vain.
 """
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import combinations
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -14,6 +16,7 @@ from numpy.typing import NDArray
 from metro.core.planner import MacroPlanner, MetroPlanner, SubGoal
 from metro.errors import BenchmarkError
 from metro.planners.closed_loop import MicroPlanner
+from metro.planners.memory import RememberingPlanner
 from metro.planners.methods.method import Method, Plan, QueryLike, plan_with_cem
 from metro.planners.selectors import PLANS_PER_SUB_GOAL, HoldForNPlans, Target
 from metro.types import Vector
@@ -21,10 +24,19 @@ from metro.types import Vector
 if TYPE_CHECKING:
     from metro.planners.proposals import RecordedActions
 
-REACH, RECORDED, BOTH = "reach", "recorded", "reach-recorded"
+REACH, RECORDED, MEMORY = _WORDS = ("reach", "recorded", "memory")
 
-PRICED_BY_REACH = (REACH, BOTH)
-"""Options that need a graph with reach distances."""
+OPTIONS = tuple(
+    "-".join(words)
+    for count in range(1, len(_WORDS) + 1)
+    for words in combinations(_WORDS, count)
+)
+"""Every choice of words, such as ``reach-recorded``; rows have them by these names."""
+
+
+def option_has(option: str | None, word: str) -> bool:
+    """Return whether an option includes one of the words that options consist of."""
+    return option is not None and word in option.split("-")
 
 
 class MetroSelector(HoldForNPlans):
@@ -78,17 +90,46 @@ def graph_planner(plan: Plan, query: QueryLike) -> MetroPlanner:
     return plan.context.planner_for(plan.waypoint_budget, query, plan.option)
 
 
+def select_sub_goals(
+    planner: MetroPlanner,
+    plan_frames: int,
+    *,
+    recorded: "RecordedActions | None" = None,
+    memory: bool = False,
+) -> MetroSelector:
+    """Return the selector of one episode.
+
+    Args:
+        planner: Answers an observation with a sub-goal.
+        plan_frames: Environment steps of one micro plan.
+        recorded: Actions that micro plans start from; None: they start from nothing.
+        memory: Charge what was tried in vain. Decision: D39.
+    """
+    plans = PLANS_PER_SUB_GOAL if recorded is None else 1
+    chosen: MacroPlanner = planner
+    if memory:
+        chosen = RememberingPlanner(planner, plans * plan_frames)
+    if recorded is None:
+        return MetroSelector(chosen)
+    return RecordedSelector(chosen, recorded)
+
+
 def _make_selector(plan: Plan, query: QueryLike, seed: int) -> MetroSelector:
-    planner = graph_planner(plan, query)
-    if plan.option in (RECORDED, BOTH):
-        return RecordedSelector(planner, plan.context.recorded_actions())
-    return MetroSelector(planner)
+    recorded = None
+    if option_has(plan.option, RECORDED):
+        recorded = plan.context.recorded_actions()
+    return select_sub_goals(
+        graph_planner(plan, query),
+        plan.frames,
+        recorded=recorded,
+        memory=option_has(plan.option, MEMORY),
+    )
 
 
 def _make_micro_planner(
     plan: Plan, queries: Sequence[QueryLike], seeds: Sequence[int]
 ) -> MicroPlanner:
-    if plan.option not in (RECORDED, BOTH):
+    if not option_has(plan.option, RECORDED):
         return plan_with_cem(plan, queries, seeds)
     # Here and not above: reports name methods on machines without torch.
     from metro.planners.micro import CEMPlanner
@@ -111,5 +152,5 @@ METRO = Method(
     make_selector=_make_selector,
     make_micro_planner=_make_micro_planner,
     needs_graph=True,
-    options=(REACH, RECORDED, BOTH),
+    options=OPTIONS,
 )
