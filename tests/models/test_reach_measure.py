@@ -3,6 +3,7 @@
 import numpy as np
 import pytest
 import torch
+from model_makers import make_model
 
 from metro.core.latents import Latents
 from metro.errors import ModelError
@@ -57,6 +58,26 @@ def test_one_latent_is_measured_as_many_are():
     targets = rng.normal(size=(5, 3, 2)).astype(np.float32)
     alone = [measure(origins[i : i + 1], targets[i : i + 1])[0] for i in range(5)]
     assert np.array_equal(measure(origins, targets), alone)
+
+
+def test_a_frozen_model_is_measured_alike_alone_and_among_many():
+    """Bit for bit, and as its rollouts say: batches and threads change nothing."""
+    model, rng = make_model(), np.random.default_rng(1)
+    measure = ModelReach(model, noise=0.01)
+    origins = rng.normal(size=(70, model.latent_size)).astype(np.float32)
+    targets = rng.normal(size=(70, 3, model.latent_size)).astype(np.float32)
+    together = measure(origins, targets)
+    alone = [measure(origins[i : i + 1], targets[i : i + 1])[0] for i in range(70)]
+    assert np.array_equal(together, alone)
+
+    class Rolled:
+        """The same model, of which only the rollout is known."""
+
+        action_size, action_block = model.action_size, model.action_block
+        rollout = staticmethod(model.rollout)
+
+    slowly = ModelReach(Rolled(), noise=0.01)(origins, targets)
+    assert np.allclose(together, slowly, rtol=1e-4)
 
 
 def test_the_noise_is_the_error_on_recorded_blocks():

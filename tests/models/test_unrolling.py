@@ -7,7 +7,7 @@ import torch
 from model_makers import TINY, make_model
 from torch.testing import assert_close
 
-from metro.models.unrolling import unroll
+from metro.models.unrolling import Outcomes, unroll
 
 
 def make_network(**changes):
@@ -79,3 +79,14 @@ def test_nothing_is_remembered_between_two_plans():
     first = unroll(network, *inputs)
     unroll(network, *make_inputs(3, 4, seed=1))
     assert torch.equal(unroll(network, *inputs), first)
+
+
+@torch.no_grad()
+def test_outcomes_are_those_of_every_block_alone():
+    """What blocks do is computed once; every latent goes through each of them."""
+    network, (z, _) = make_network(depth=2), make_inputs(4, 1)
+    _, blocks = make_inputs(3, 1, seed=1)
+    found = Outcomes(network, blocks[:, 0])(z)
+    for number, block in enumerate(blocks):
+        alone = unroll(network, z, block.expand(len(z), 1, -1))[:, 0]
+        assert_close(found[:, number], alone, rtol=1e-4, atol=1e-5)

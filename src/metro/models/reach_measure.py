@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 import torch
 from numpy.typing import NDArray
+from torch import Tensor
 
 from metro.core.graph import FrameGraph
 from metro.core.latents import Latents
@@ -13,6 +14,8 @@ from metro.core.pricing import DEFAULT_QUANTILE
 from metro.core.reach import ReachPricing, reach_distances
 from metro.errors import ModelError
 from metro.models.action_stats import ActionStats
+from metro.models.frozen import FrozenModel
+from metro.models.unrolling import Outcomes
 from metro.types import WorldModel
 
 NUM_BLOCKS = 32
@@ -23,6 +26,11 @@ _PAIRS = 4_000
 
 _ROWS = 256
 """Latents measured at once."""
+
+_PIECE = 32
+"""Latents that a processor predicts from at once."""
+
+_CPU = torch.device("cpu")
 
 _NO_ERROR = 1e-10
 """Squared errors below this are rounding."""
@@ -44,18 +52,42 @@ class ModelReach:
         shape = (NUM_BLOCKS // 2, 1, model.action_block * model.action_size)
         half = np.random.default_rng(0).standard_normal(shape).astype(np.float32)
         self._blocks = torch.from_numpy(np.concatenate([half, -half]))
+        self._outcomes: tuple[torch.device, Outcomes] | None = None
 
     def __call__(
         self, origins: NDArray[Any], targets: NDArray[Any]
     ) -> NDArray[np.float64]:
         """Return m ``[B, K]`` from origins ``[B, D]`` to targets ``[B, K, D]``."""
-        number = len(self._blocks)
-        latents = torch.from_numpy(np.repeat(origins.astype(np.float32), number, 0))
-        predicted = self._model.rollout(
-            latents, self._blocks.repeat(len(origins), 1, 1)
+        latents = torch.from_numpy(origins.astype(np.float32))
+        # On a processor in pieces, whose clouds stay in its cache.
+        on_cpu = getattr(self._model, "device", _CPU) == _CPU
+        number = -(-len(latents) // _PIECE) if on_cpu else 1
+        pieces = zip(
+            latents.tensor_split(number), np.array_split(targets, number), strict=True
         )
-        clouds = predicted[:, -1].cpu().numpy().reshape(len(origins), number, -1)
-        return reach_distances(clouds, targets, self._noise)
+        found = [
+            reach_distances(self._predict(z), each, self._noise) for z, each in pieces
+        ]
+        return np.concatenate(found)
+
+    @torch.no_grad()
+    def _predict(self, z: Tensor) -> NDArray[np.float32]:
+        """Return ``[B, S, D]``, what every block leads to from latents ``[B, D]``."""
+        model, number = self._model, len(self._blocks)
+        if isinstance(model, FrozenModel):
+            predicted = self._outcomes_on(model)(z.to(model.device))
+        else:
+            blocks = self._blocks.repeat(len(z), 1, 1)
+            predicted = model.rollout(z.repeat_interleave(number, 0), blocks)[:, -1]
+        clouds: NDArray[np.float32] = predicted.cpu().numpy()
+        return clouds.reshape(len(z), number, -1)
+
+    def _outcomes_on(self, model: FrozenModel) -> Outcomes:
+        """Return what the blocks do to a model, computed where its weights are now."""
+        if self._outcomes is None or self._outcomes[0] != model.device:
+            blocks = self._blocks[:, 0].to(model.device)
+            self._outcomes = model.device, Outcomes(model.network, blocks)
+        return self._outcomes[1]
 
 
 def fit_reach(

@@ -54,7 +54,9 @@ def unroll(network: Unrollable, z: Tensor, blocks: Tensor) -> Tensor:
     places = network.predictor.pos_embedding[0]
     transformer = network.predictor.transformer
     conditions = functional.silu(network.action_encoder(blocks))
-    layers = [_Layer(block, conditions) for block in transformer.layers]
+    # For one step only: with more, keys and values of a token are needed again.
+    alone = blocks.shape[1] == 1
+    layers = [_Layer(block, conditions, alone=alone) for block in transformer.layers]
     latents = [z]
     for step in range(blocks.shape[1]):
         first = max(0, step + 1 - window)
@@ -72,15 +74,47 @@ def unroll(network: Unrollable, z: Tensor, blocks: Tensor) -> Tensor:
     return torch.stack(latents[1:], dim=1)
 
 
+class Outcomes:
+    """What every one of a few action blocks leads to, from any latent.
+
+    What the blocks do to the predictor is computed once, for all latents.
+
+    Args:
+        network: In evaluation mode.
+        blocks: ``[S, A * 5]`` normalised actions.
+    """
+
+    def __init__(self, network: Unrollable, blocks: Tensor) -> None:
+        self._network = network
+        conditions = functional.silu(network.action_encoder(blocks[None]))
+        # The blocks stand where steps do, and none of them sees another.
+        self._layers = [
+            _Layer(block, conditions, alone=True)
+            for block in network.predictor.transformer.layers
+        ]
+
+    def __call__(self, z: Tensor) -> Tensor:
+        """Return ``[B, S, D]``, the latents one block after ``z`` ``[B, D]``."""
+        network = self._network
+        x = (z + network.predictor.pos_embedding[0, 0])[:, None]
+        for layer in self._layers:
+            x = layer(x, slice(None), grows=False, last=False)
+        tokens = network.predictor.transformer.norm(x)
+        return network.pred_proj(tokens.flatten(0, 1)).unflatten(0, tokens.shape[:2])
+
+
 class _Layer:
     """One block of the predictor: what actions do to it, what it remembers.
 
     Args:
         block: One block of the predictor.
         conditions: ``[B, T, D]`` SiLU of the embedded actions, of all steps.
+        alone: Whether every token sees itself only.
     """
 
-    def __init__(self, block: ConditionalBlock, conditions: Tensor) -> None:
+    def __init__(
+        self, block: ConditionalBlock, conditions: Tensor, *, alone: bool
+    ) -> None:
         self._block = block
         linear: Any = block.adaLN_modulation[1]
         # (s1, k1, g1, s2, k2, g2); k1 and k2 are used as 1 + k only
@@ -90,8 +124,7 @@ class _Layer:
         self._modulations = made.chunk(6, dim=-1)
         self._keys: list[Tensor] = []
         self._values: list[Tensor] = []
-        # For one step only: with more, keys and values of this token are needed again.
-        self._alone = _fold_alone(block.attn) if conditions.shape[1] == 1 else None
+        self._alone = _fold_alone(block.attn) if alone else None
 
     def __call__(self, x: Tensor, moments: slice, *, grows: bool, last: bool) -> Tensor:
         """Return the tokens ``[B, n, D]`` after the block; of the ``last`` only one.
