@@ -129,3 +129,14 @@ def test_calls_for_swm_take_goals_from_goal_columns():
     assert goal["method"] == "set_target_pos"
     assert goal["args"]["cube_id"] == {"value": 0, "in_dataset": False}
     assert goal["args"]["target_pos"] == {"value": "goal_privileged_block_0_pos"}
+
+
+@pytest.mark.parametrize(
+    "text", ["a." * 20_000 + "a = 1", "[a." + "a." * 700 + "a]\n" * 99]
+)
+def test_a_benchmark_that_takes_long_to_parse_is_refused(tmp_path, text):
+    """Python's parser takes the square of a key's length."""
+    file = tmp_path / "x.toml"
+    file.write_text(text)
+    with pytest.raises(BenchmarkError, match="1000 in a line"):
+        module.read_benchmark(file)

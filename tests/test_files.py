@@ -86,13 +86,23 @@ def test_values_are_compared_with_annotations(value, kind, fits):
     assert has_type(value, kind) == fits
 
 
-@pytest.mark.parametrize("kind", ["external", "storage", "unwritten", "name"])
+@pytest.mark.parametrize(
+    "kind", ["external", "nested", "virtual", "storage", "unwritten", "name"]
+)
 def test_datasets_that_are_elsewhere_or_nowhere_are_refused(tmp_path, kind):
     """Only what lies in the file itself is read."""
     with h5py.File(tmp_path / "x.h5", "w") as file:
         file["words"] = ["a"]
         if kind == "external":
             file["z"] = h5py.ExternalLink("/etc/passwd", "z")
+        elif kind == "nested":
+            # Only a link in a group leads out; one at the top leads there.
+            file["a/out"] = h5py.ExternalLink("/etc/passwd", "/")
+            file["z"] = h5py.SoftLink("/a/out/z")
+        elif kind == "virtual":
+            layout = h5py.VirtualLayout((1,), "f8")
+            layout[:] = h5py.VirtualSource("/etc/passwd", "z", (1,))
+            file.create_virtual_dataset("z", layout)
         elif kind == "storage":
             raw = [(str(tmp_path / "raw"), 0, 8)]
             file.create_dataset("z", 1, "f8", external=raw)
@@ -127,3 +137,18 @@ def test_what_was_never_written_is_no_data(tmp_path, chunks, rows, missing):
             return
         with pytest.raises(CorpusError, match=f"^x.h5: {missing} of x was never writ"):
             own_datasets("x.h5", file, CorpusError, "Record it again.")
+
+
+def test_links_within_a_file_are_followed(tmp_path):
+    """What they lead to lies in the same file."""
+    with h5py.File(tmp_path / "x.h5", "w") as file:
+        file["a/z"] = [1.0]
+        file["z"] = h5py.SoftLink("/a/z")
+        assert list(own_datasets("x", file, StorageError, "")) == ["z"]
+
+
+def test_what_an_error_quotes_is_shortened():
+    """A damaged file may hold a name of any length."""
+    with pytest.raises(CorpusError) as raised, reading("x", CorpusError, ""):
+        raise CorpusError(f"There is no {'x' * 5_000}.")
+    assert len(str(raised.value)) < 400

@@ -12,6 +12,9 @@ from metro.files import has_type, reading, require_regular_file
 PAPER_FILE = "paper.toml"
 """The paper's numbers; the file lies beside the benchmarks and is not one."""
 
+_LONGEST_FILE, _LONGEST_LINE = 65_536, 1_000
+"""Characters."""
+
 
 @dataclass(frozen=True)
 class Benchmark:
@@ -97,7 +100,14 @@ def read_benchmark(file: Path) -> Benchmark:
     require_regular_file(file, BenchmarkError)
     with reading(file, BenchmarkError, "Mend it."):
         # By name: the default encoding of Windows is another.
-        table = tomllib.loads(file.read_text("utf-8"))
+        text = file.read_text("utf-8")
+        # A parser takes the square of their length, minutes of some thousand dots.
+        if len(text) > _LONGEST_FILE or max(map(len, text.split("\n"))) > _LONGEST_LINE:
+            raise ValueError(
+                f"a benchmark has at most {_LONGEST_FILE} characters, and "
+                f"{_LONGEST_LINE} in a line"
+            )
+        table = tomllib.loads(text)
         values = {key: _tuples(value) for key, value in table.items()}
     _require_keys(file, table)
     _require_types(file, values)

@@ -15,7 +15,7 @@ from types import UnionType
 from typing import Any, get_args, get_origin
 from zipfile import BadZipFile
 
-from metro.errors import MetroError, StorageError, one_line
+from metro.errors import MetroError, StorageError, one_line, shortened
 
 DAMAGE = (
     *(OSError, EOFError, MemoryError, BadZipFile, zlib.error, struct.error, csv.Error),
@@ -27,6 +27,9 @@ DAMAGE = (
 
 RuntimeError includes RecursionError, which a million brackets cause.
 """
+
+_LONGEST = 800
+"""Characters of an error of ours; a path, a list of names and a cure are shorter."""
 
 _KINDS = {
     stat.S_IFDIR: "a folder",
@@ -66,7 +69,10 @@ def reading(path: object, kind: type[MetroError], cure: str) -> Iterator[None]:
     """
     try:
         yield
-    except MetroError:
+    except MetroError as error:
+        # Ours quote what they got, which may be of any length.
+        if len(str(error)) > _LONGEST:
+            raise type(error)(shortened(str(error))) from error
         raise
     except DAMAGE as error:
         raise kind(f"{path} cannot be read: {one_line(error)}. {cure}") from error
@@ -82,26 +88,43 @@ def own_datasets(
     """
     import h5py
 
+    _require_own_links(path, file, kind)
     datasets = {}
     for name in file:
         if not isinstance(name, str):
             raise kind(f"{path}: {name!r} is no name in UTF-8. {cure}")
-        link = file.get(name, getlink=True)
-        item = None if isinstance(link, h5py.ExternalLink) else file[name]
+        item = file[name]
         if isinstance(item, h5py.Dataset) and not item.dtype.hasobject:
-            if not item.external and not item.is_virtual:
-                # HDF5 makes zeros of it, of any size, and perhaps for hours.
-                if missing := _unwritten(item):
-                    raise kind(f"{path}: {missing} of {name} was never written. {cure}")
-                datasets[name] = item
-                continue
-            item = None
-        if item is None:
-            raise kind(
-                f"{path}: {name} lies in another file, which metro does not follow. "
-                f"Copy it into one file: h5repack."
-            )
+            if item.external or item.is_virtual:
+                raise _elsewhere(path, name, kind)
+            # HDF5 makes zeros of it, of any size, and perhaps for hours.
+            if missing := _unwritten(item):
+                raise kind(f"{path}: {missing} of {name} was never written. {cure}")
+            datasets[name] = item
     return datasets
+
+
+def _require_own_links(path: object, file: Any, kind: type[MetroError]) -> None:
+    """Raise ``kind`` if any link of an HDF5 file leads to another file.
+
+    In all of its groups, for a link inside the file may lead to one that leads out.
+    """
+    import h5py
+
+    def look(name: bytes, about: Any) -> str | None:
+        is_inside = about.type in (h5py.h5l.TYPE_HARD, h5py.h5l.TYPE_SOFT)
+        return None if is_inside else name.decode(errors="replace")
+
+    outside = file.id.links.visit(look, info=True)
+    if outside is not None:
+        raise _elsewhere(path, outside, kind)
+
+
+def _elsewhere(path: object, name: str, kind: type[MetroError]) -> MetroError:
+    return kind(
+        f"{path}: {name} lies in another file, which metro does not follow. "
+        f"Copy it into one file: h5repack."
+    )
 
 
 def _unwritten(dataset: Any) -> str:

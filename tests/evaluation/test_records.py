@@ -14,6 +14,7 @@ from metro.evaluation.queries import Query
 from metro.evaluation.records import (
     Setting,
     append_records,
+    by_key,
     find_record_files,
     pack_records,
     read_records,
@@ -221,3 +222,19 @@ def test_rows_of_all_commits_have_one_schema():
                 "setting": row["setting"],
                 "query": row["query"],
             }
+
+
+@pytest.mark.parametrize(
+    "row",
+    [{}, {"model": 3, "error": None}, {"query": {}, "model": {"digest": "a"}}],
+)
+def test_rows_of_something_else_do_not_resume_a_run(row):
+    """Files are edited by hand: one line says which row it is."""
+    with pytest.raises(BenchmarkError, match="^This is not a row of this kind"):
+        by_key([row], run_key, ["frames_to_success"])
+
+
+def test_rows_are_found_by_what_they_answer():
+    """The last of equal ones counts."""
+    rows = [{"benchmark": "a", "n": 1}, {"benchmark": "a", "n": 2}]
+    assert by_key(rows, run_key, ["n"]) == {run_key(rows[0]): rows[1]}

@@ -3,7 +3,9 @@
 import errno
 import importlib.util
 import os
+import subprocess
 import warnings
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -121,3 +123,54 @@ def test_every_kernel_is_declared_here():
     folder = Path(compiled_module.__file__).parent
     others = [file for file in folder.rglob("*.py") if file.name != "compiled.py"]
     assert [file for file in others if "njit" in file.read_text()] == []
+
+
+@pytest.fixture
+def full_disk(tmp_path):
+    """Return a folder on a disk of 64 KiB that is full."""
+    folder = tmp_path / "disk"
+    folder.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=64k", "none", str(folder)]
+    if subprocess.run(mount, capture_output=True, check=False).returncode:
+        pytest.skip("only root mounts disks")
+    with suppress(OSError):
+        (folder / "filler").write_bytes(bytes(1 << 17))
+    yield folder
+    subprocess.run(["umount", str(folder)], check=True)
+
+
+def test_a_disk_that_is_full_does_not_stop_a_kernel(ask, monkeypatch, full_disk):
+    """A real one, of 64 KiB: one warning."""
+    monkeypatch.setattr(compiled_module.config, "CACHE_DIR", str(full_disk))
+    with pytest.warns(RuntimeWarning, match=CANNOT) as noticed:
+        ask()
+    assert len(noticed) == 1
+
+
+@pytest.mark.parametrize("place", ["file", "pipe", "loop", "/proc", "/dev/null"])
+def test_no_place_for_a_cache_is_too_odd(ask, monkeypatch, tmp_path, place):
+    """A file, a pipe, a link to itself, and folders that nobody can write to.
+
+    Numba then takes the folder beside the code: there is nothing to warn of.
+    """
+    folder = tmp_path / place
+    if place == "file":
+        folder.write_bytes(b"")
+    elif place == "pipe":
+        os.mkfifo(folder)
+    elif place == "loop":
+        folder.symlink_to(folder)
+    monkeypatch.setattr(compiled_module.config, "CACHE_DIR", str(folder))
+    ask()
+    assert sum(ask().stats.cache_hits.values()) == 1
+
+
+def test_a_pipe_in_the_cache_does_not_stop_a_kernel(ask, tmp_path):
+    """Reading it would wait for a writer."""
+    ask()
+    for file in kept(tmp_path, "*.nbi"):
+        file.unlink()
+        os.mkfifo(file)
+    with pytest.warns(RuntimeWarning, match=CANNOT) as noticed:
+        ask()
+    assert len(noticed) == 1

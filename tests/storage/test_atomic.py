@@ -382,3 +382,18 @@ def test_a_file_needs_its_folder(tmp_path):
     with pytest.raises(FileNotFoundError, match=r"notes\.txt"):
         write_atomically(tmp_path / "missing" / "notes.txt", b"one")
     assert not (tmp_path / "missing").exists()
+
+
+@pytest.mark.parametrize("kind", ["link", "pipe"])
+def test_what_lies_in_the_place_of_an_unfinished_file_is_not_written_into(
+    tmp_path, kind
+):
+    """A link would lead to another file, a pipe would wait."""
+    other = tmp_path / "mine"
+    other.write_text("mine")
+    unfinished = tmp_path / "a.unfinished"
+    os.mkfifo(unfinished) if kind == "pipe" else unfinished.symlink_to(other)
+    write_atomically(tmp_path / "a", b"new")
+    assert (tmp_path / "a").read_bytes() == b"new"
+    assert other.read_text() == "mine"
+    assert sorted(os.listdir(tmp_path)) == ["a", "mine"]

@@ -1,5 +1,7 @@
 """Finished parts are kept, whole, as long as they answer the same question."""
 
+import os
+
 import numpy as np
 import pytest
 
@@ -131,3 +133,21 @@ def test_nothing_is_left_when_all_is_done(tmp_path):
     parts.remove()
     parts.remove()
     assert not (tmp_path / "parts").exists()
+
+
+def test_a_pipe_among_the_parts_is_refused(tmp_path):
+    """Reading it would wait; and what is no file is not deleted."""
+    parts = Parts(tmp_path / "parts", "key")
+    parts.add({"frames": np.arange(2)})
+    parts.flush()
+    os.mkfifo(tmp_path / "parts" / "part-0.npz")
+    with pytest.raises(StorageError, match="part-0.npz is a pipe"):
+        list(Parts(tmp_path / "parts", "key").finished())
+
+
+def test_what_is_whole_and_no_archive_is_one_line(tmp_path):
+    """A digest that fits says nothing about what it is of."""
+    path = tmp_path / "part-0.npz"
+    path.write_bytes(stored.with_digest(b"text"))
+    with pytest.raises(StorageError, match="part-0.npz cannot be read"):
+        stored.read_arrays(path)

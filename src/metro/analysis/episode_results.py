@@ -13,6 +13,7 @@ from metro.evaluation.records import (
     USUAL_GRAPH_OPTIONS,
     find_record_files,
     graph_options_of,
+    not_a_row,
     read_records,
 )
 
@@ -137,14 +138,6 @@ def _read(row: Mapping[str, Any]) -> EpisodeResult:
     except (KeyError, TypeError, ValueError, AttributeError) as problem:
         text = json.dumps(row, sort_keys=True)
         raise not_a_row("metro evaluate", text, problem) from None
-
-
-def not_a_row(of: str, text: str, problem: Exception) -> BenchmarkError:
-    """Return the error that shows a row which cannot be read, and why."""
-    return BenchmarkError(
-        f"This is not a row of {of} ({type(problem).__name__}: {problem}): "
-        f"{text[:80]}. Remove it."
-    )
 
 
 def _method_key(row: Mapping[str, Any]) -> MethodKey:

@@ -4,6 +4,7 @@ A parameter of a verb is named like the Python parameter it becomes; its alias h
 type and the help. An option of one verb alone stays beside that verb.
 """
 
+import os
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -33,7 +34,7 @@ def existing_model(source: str | None) -> str | None:
     """Return the name of a model; a file that is not there is said at once."""
     # Other names may be repositories or shipped models, which loading looks for.
     is_file = Path(source or "").suffix in (".safetensors", ".pt", ".ckpt")
-    if source and is_file and not Path(source).expanduser().exists():
+    if source and is_file and not Path(os.path.expanduser(source)).exists():
         raise ModelError(f"There is no model {source!r}. Give the path of a file.")
     return source
 

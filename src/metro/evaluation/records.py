@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass
 from io import BufferedRandom
 from pathlib import Path
@@ -131,6 +131,40 @@ def graph_options_of(row: Mapping[str, Any]) -> dict[str, float] | None:
     return options
 
 
+def by_key(
+    rows: Iterable[Record],
+    key: Callable[[Record], Hashable],
+    needed: Iterable[str] = (),
+) -> dict[Any, Record]:
+    """Return rows by what they answer, so that a run can be resumed.
+
+    Args:
+        rows: Of a file that people may have edited.
+        key: Returns what a row answers.
+        needed: Names that every row must have.
+
+    Raises:
+        BenchmarkError: If one of them is not a row of this kind.
+    """
+    found = {}
+    for row in rows:
+        try:
+            found[key(row)] = row
+            for name in needed:
+                row[name]
+        except (KeyError, TypeError, ValueError, AttributeError) as problem:
+            raise not_a_row("this kind", json.dumps(row), problem) from None
+    return found
+
+
+def not_a_row(of: str, text: str, problem: Exception) -> BenchmarkError:
+    """Return the error that shows a row which cannot be read, and why."""
+    return BenchmarkError(
+        f"This is not a row of {of} ({type(problem).__name__}: {problem}): "
+        f"{text[:80]}. Remove it."
+    )
+
+
 def to_json(setting: Setting, query: Query) -> Record:
     """Return a setting and a query as a row has them."""
     values = asdict(setting)
@@ -195,7 +229,7 @@ def _mend_the_end(file: BufferedRandom, path: Path) -> None:
     # A file of something else must stay as it is; all our lines begin with a brace.
     for name, byte in (("Line 1", file.read(1)), ("The last line", line[:1])):
         if byte not in (b"", b"{"):
-            raise BenchmarkError(_not_a_row(name, path))
+            raise BenchmarkError(_no_row(name, path))
     end = file.seek(0, os.SEEK_END)
     try:
         parse_line(line)
@@ -233,7 +267,7 @@ def read_records(path: Path) -> list[Record]:
             # Only the last line can be torn by a kill; elsewhere the file is damaged.
             if number == len(lines) and line[:1] in (b"", b"{"):
                 break
-            raise BenchmarkError(_not_a_row(f"Line {number}", path)) from None
+            raise BenchmarkError(_no_row(f"Line {number}", path)) from None
         if row is not None:
             rows.append(row)
     return rows
@@ -260,7 +294,7 @@ def pack_records(path: Path) -> Path:
     return packed
 
 
-def _not_a_row(line: str, path: Path) -> str:
+def _no_row(line: str, path: Path) -> str:
     return (
         f"{line} of {path} is not a row. Delete it, and run again; or choose a file "
         f"of rows (.jsonl)."

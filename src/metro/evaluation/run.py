@@ -14,6 +14,7 @@ from metro.evaluation.records import (
     Record,
     Setting,
     append_records,
+    by_key,
     read_records,
     require_writable,
     run_key,
@@ -21,6 +22,9 @@ from metro.evaluation.records import (
 )
 from metro.evaluation.task_pool import WorkItem, plan_item, plan_items
 from metro.storage.lock import only_writer
+
+RESULTS = ("frames_to_success", "is_presolved", "error")
+"""What a finished row says; the rest of it says of what."""
 
 SuccessProgress = Callable[[int, int, int], None]
 """Called with rows (done, total) and how many of them are successes."""
@@ -59,7 +63,8 @@ def evaluate(  # noqa: PLR0913  (one argument per option of the verb)
     require_writable(path)
     # One process at a time: two would plan the same queries.
     with only_writer(path, wait=True):
-        done = {run_key(row): row for row in read_records(path) if not row.get("error")}
+        kept = (row for row in read_records(path) if not row.get("error"))
+        done = by_key(kept, run_key, RESULTS)
         with _opened(source) as context:
             given = as_query_set(queries)
             tasks, wanted = _tasks(context, settings, given, done, batch)

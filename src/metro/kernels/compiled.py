@@ -97,11 +97,15 @@ class _SealedFile(IndexDataCacheFile):
 
 
 def _read_sealed(path: str) -> Any:
-    content = Path(path).read_bytes()
+    file = Path(path)
+    # Reading a pipe would wait for a writer.
+    if file.exists() and not file.is_file():
+        raise ValueError(f"{file.name} is no file")
+    content = file.read_bytes()
     body, digest = content[:-_DIGEST_BYTES], content[-_DIGEST_BYTES:]
     # Before unpickling: altered machine code would crash, or compute something else.
     if hashlib.sha256(body).digest() != digest:
-        raise ValueError(f"{Path(path).name} is damaged")
+        raise ValueError(f"{file.name} is damaged")
     return pickle.loads(body)
 
 

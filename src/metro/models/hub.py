@@ -113,12 +113,12 @@ def _endpoint() -> str:
 
 def _swm_checkpoints() -> Path:
     home = os.environ.get("STABLEWM_HOME") or "~/.stable_worldmodel"
-    return Path(home).expanduser() / "checkpoints"
+    return Path(os.path.expanduser(home)) / "checkpoints"
 
 
 def _hugging_face() -> Path:
     cache = os.environ.get("HF_HUB_CACHE")
     if cache:
-        return Path(cache).expanduser()
+        return Path(os.path.expanduser(cache))
     home = os.environ.get("HF_HOME") or "~/.cache/huggingface"
-    return Path(home).expanduser() / "hub"
+    return Path(os.path.expanduser(home)) / "hub"

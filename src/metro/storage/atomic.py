@@ -115,6 +115,8 @@ def write_atomically(
     # next attempt instead of filling the disk.
     unfinished = path.with_name(f"{path.name}.unfinished")
     try:
+        # Not written into: it may be a link to another file, or a pipe.
+        unfinished.unlink(missing_ok=True)
         if isinstance(content, bytes):
             unfinished.write_bytes(content)
         else:

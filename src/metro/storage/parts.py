@@ -16,7 +16,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from metro.errors import storage_errors
+from metro.errors import StorageError, storage_errors
+from metro.files import reading, require_regular_file
 from metro.storage.atomic import write_atomically
 
 Part = Mapping[str, NDArray[Any]]
@@ -128,11 +129,16 @@ def write_arrays(path: Path, arrays: Part) -> None:
 
 def read_arrays(path: Path) -> dict[str, NDArray[Any]] | None:
     """Return what `write_arrays` wrote; a damaged file is deleted and None returned."""
+    # Not deleted: what is no file was not written by us, and reading a pipe would wait.
+    require_regular_file(path)
     content = without_digest(path.read_bytes())
     if content is None:
         path.unlink(missing_ok=True)
         return None
-    with np.load(BytesIO(content), allow_pickle=False) as archive:
+    with (
+        reading(path, StorageError, "Delete it."),
+        np.load(BytesIO(content), allow_pickle=False) as archive,
+    ):
         return dict(archive)
 
 

@@ -7,11 +7,17 @@ from typing import Any, TypeVar
 
 from metro.analysis.comparison import Difference, difference
 from metro.analysis.config_results import ConfigResult, MethodResult
-from metro.analysis.episode_results import not_a_row, short_commit
+from metro.analysis.episode_results import short_commit
 from metro.analysis.formatting import percent
 from metro.analysis.task import UNKNOWN
 from metro.errors import BenchmarkError
-from metro.evaluation.records import Record, append_records, read_records
+from metro.evaluation.records import (
+    Record,
+    append_records,
+    by_key,
+    not_a_row,
+    read_records,
+)
 from metro.report.document import Block, Text
 from metro.report.tables import pair_texts
 
@@ -28,7 +34,7 @@ def measure_missing(
     Wanted are pairs of a row without its results and a function that measures them.
     Rows with equal keys are of the same measurement.
     """
-    done = {key(row): row for row in read_records(path)}
+    done = by_key(read_records(path), key)
     for described, measure in wanted:
         if key(described) not in done:
             # Kept in `done` too: what is wanted twice is measured once.

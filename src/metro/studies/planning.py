@@ -14,6 +14,7 @@ from metro.evaluation.records import (
     Record,
     Setting,
     append_records,
+    by_key,
     read_records,
     run_key,
     to_json,
@@ -82,7 +83,7 @@ def plan_in_each(
             for setting in settings:
                 context.check(setting, queries)
             adopted += known_rows(context, settings, queries, known)
-    done = {run_key(row) for row in read_records(config.output)}
+    done = by_key(read_records(config.output), run_key)
     # Copied into the study's own file, which must be complete without `known`.
     append_records([row for row in adopted if run_key(row) not in done], config.output)
     rows: list[Record] = []
@@ -111,7 +112,7 @@ def known_rows(
     Equal run keys mean the same setting, query, graph, model and corpus. A row keeps
     its results and versions.
     """
-    found = {run_key(row): row for row in known}
+    found = by_key(known, run_key)
     if not found:
         return []
     keys = [

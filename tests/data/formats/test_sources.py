@@ -49,3 +49,19 @@ def test_a_pipe_is_no_corpus(tmp_path, name):
     os.mkfifo(tmp_path / name)
     with pytest.raises(CorpusError, match=f"{name} is a pipe"):
         open_source(str(tmp_path / name), None)
+
+
+@pytest.mark.parametrize("name", ["pixels.npy", "pixels/ep_0.mp4", "ep_0/0.png"])
+def test_a_folder_with_a_pipe_is_no_corpus(tmp_path, name):
+    """However deep the reader of its format looks."""
+    (tmp_path / name).parent.mkdir(exist_ok=True)
+    os.mkfifo(tmp_path / name)
+    with pytest.raises(CorpusError, match=f"{name} is a pipe"):
+        open_source(str(tmp_path), None)
+
+
+def test_a_folder_with_one_hdf5_file_is_that_file(columns, tmp_path):
+    """Read by us: the reader of swm follows it into other files."""
+    write(tmp_path / "mine.h5", columns)
+    with open_corpus(tmp_path) as corpus:
+        assert same(corpus, columns)

@@ -1,5 +1,6 @@
 """Laws of `metro.data.formats.video`."""
 
+import os
 import re
 
 import cv2
@@ -63,4 +64,36 @@ def test_a_video_that_is_too_short_is_told(films):
         corpus.frames(2)
     (folder / "action.npz").write_text("hello")
     with pytest.raises(CorpusError, match=r"action\.npz cannot be read: "):
+        open_corpus(folder)
+
+
+@pytest.mark.parametrize("lengths", [["a", "b"], [[5, 7]], [1.5, 2.0], []])
+def test_lengths_that_are_none_are_one_line(films, lengths):
+    """Whatever the file of lengths holds."""
+    folder, _ = films
+    np.savez(folder / "ep_len", np.array(lengths))
+    (folder / "ep_offset.npz").unlink()
+    with pytest.raises(CorpusError, match="^[^\n]*films[^\n]*$"):
+        open_corpus(folder)
+
+
+def test_no_more_frames_are_asked_for_than_there_are(films):
+    """A length of any size costs as much as the video."""
+    folder, _ = films
+    np.savez(folder / "ep_len", np.array([2**40]))
+    (folder / "action.npz").unlink()
+    (folder / "ep_offset.npz").unlink()
+    with (
+        open_corpus(folder) as corpus,
+        pytest.raises(CorpusError, match="ep_0.mp4 has . frames"),
+    ):
+        corpus.frames(0)
+
+
+def test_a_pipe_among_the_videos_is_refused(films):
+    """OpenCV would wait for a writer."""
+    folder, _ = films
+    (folder / "pixels" / "ep_1.mp4").unlink()
+    os.mkfifo(folder / "pixels" / "ep_1.mp4")
+    with pytest.raises(CorpusError, match="ep_1.mp4 is a pipe"):
         open_corpus(folder)

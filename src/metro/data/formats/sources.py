@@ -1,5 +1,6 @@
 """Finds the format of a corpus; all formats have the same few methods."""
 
+import itertools
 import os
 from collections.abc import Mapping
 from pathlib import Path
@@ -48,9 +49,8 @@ class Source(Protocol):
 def open_source(path: str, episode_lengths: int | None) -> Source:
     """Return the source of the right kind for what is at ``path``."""
     place = locate(path)
-    # Readers of swm would wait for a pipe.
-    if place is not None and not place.is_dir():
-        require_regular_file(place, CorpusError)
+    if place is not None:
+        _require_files(place)
     if place is not None and place.suffix in (".h5", ".hdf5") and place.is_file():
         return Hdf5Source(place)
     if place is not None and place.suffix in (".npz", ".npy"):
@@ -59,7 +59,25 @@ def open_source(path: str, episode_lengths: int | None) -> Source:
         return ArraySource(place, episode_lengths)
     if place is not None and is_video_folder(place):
         return VideoSource(place)
+    # Not through swm, which follows HDF5 into other files.
+    stored = [] if place is None else [*place.glob("*.h5"), *place.glob("*.hdf5")]
+    if len(stored) == 1:
+        return Hdf5Source(stored[0])
     return SwmSource(path if place is None else str(place.resolve()))
+
+
+def _require_files(place: Path) -> None:
+    """Raise `CorpusError` if a corpus is, or holds, a pipe or a device.
+
+    Readers of swm would wait for a pipe.
+    """
+    if not place.is_dir():
+        require_regular_file(place, CorpusError)
+        return
+    # As deep as any format has files of its own.
+    for file in itertools.chain(place.glob("*"), place.glob("*/*")):
+        if not file.is_dir():
+            require_regular_file(file, CorpusError)
 
 
 def locate(path: str) -> Path | None:
@@ -67,15 +85,16 @@ def locate(path: str) -> Path | None:
 
     Nothing that takes long is imported: a wrong path is answered at once.
     """
-    place = Path(path).expanduser()
+    place = Path(os.path.expanduser(path))
     if place.exists():
         return place
     if "://" in path or (path.count("/") == 1 and not place.suffix):
         # A scheme, or a repository: swm finds or fetches it.
         return None
     # Where swm looks too.
-    home = Path(os.environ.get("STABLEWM_HOME") or "~/.stable_worldmodel").expanduser()
-    stored = home / "datasets" / path
+    home = os.environ.get("STABLEWM_HOME") or "~/.stable_worldmodel"
+    # Not Path.expanduser, which raises where there is no home.
+    stored = Path(os.path.expanduser(home)) / "datasets" / path
     if stored.exists():
         return stored
     raise CorpusError(f"{path} does not exist, nor does {stored}.")

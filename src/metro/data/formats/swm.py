@@ -8,10 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from metro.errors import CorpusError, MissingExtra
-
-_READER_ERRORS = (OSError, ValueError, KeyError, TypeError, RuntimeError)
-"""What the readers of swm, and the libraries beneath them, raise at damage."""
+from metro.data.formats.hdf5_layout import AGAIN
+from metro.errors import CorpusError, MissingExtra, one_line
+from metro.files import DAMAGE, reading
 
 
 class SwmSource:
@@ -23,6 +22,7 @@ class SwmSource:
         from metro.compat import import_swm
 
         swm = import_swm()
+        self._name = name
         # swm's readers are not safe for threads, and encoding uses several.
         self._lock = Lock()
         try:
@@ -32,10 +32,9 @@ class SwmSource:
             self.shapes = self._find_shapes()
         except ImportError as error:
             raise MissingExtra(_what_is_missing(name, error)) from error
-        except _READER_ERRORS as error:
-            raise CorpusError(
-                f"{name} cannot be opened as a corpus: {type(error).__name__}: {error}"
-            ) from error
+        except DAMAGE as error:
+            what = f"{type(error).__name__}: {one_line(error)}"
+            raise CorpusError(f"{name} cannot be opened as a corpus: {what}") from error
 
     def _find_shapes(self) -> dict[str, tuple[int, ...]]:
         """Return shapes as the first episode shows them; its length is the reader's."""
@@ -54,14 +53,15 @@ class SwmSource:
 
     def read(self, name: str) -> NDArray[Any]:
         """Return all rows of a column."""
-        return np.asarray(self._dataset.get_col_data(name))
+        with reading(self._name, CorpusError, AGAIN):
+            return np.asarray(self._dataset.get_col_data(name))
 
     def read_frames(self, episode: int, count: int | None = None) -> NDArray[np.uint8]:
         """Return the first ``count`` frames of an episode, all if None."""
         length = int(self.lengths[episode] if count is None else count)
-        with self._lock:
+        with self._lock, reading(self._name, CorpusError, AGAIN):
             rows = self._dataset.load_chunk([episode], [0], [length])[0]
-        frames = rows["pixels"].permute(0, 2, 3, 1).contiguous().numpy()
+            frames = rows["pixels"].permute(0, 2, 3, 1).contiguous().numpy()
         if np.issubdtype(frames.dtype, np.floating):  # LeRobot's are in [0, 1]
             frames = np.rint(255 * frames)
         return np.asarray(frames, np.uint8)

@@ -31,7 +31,9 @@ class VideoSource:
         self._place = place
         arrays = {file.stem: _load(file) for file in sorted(place.glob("*.npz"))}
         self.lengths = arrays.pop(LENGTHS)
-        self.offsets = arrays.pop(OFFSETS, np.cumsum(self.lengths) - self.lengths)
+        with reading(place / f"{LENGTHS}.npz", CorpusError, AGAIN):
+            self.offsets = np.cumsum(self.lengths) - self.lengths
+        self.offsets = arrays.pop(OFFSETS, self.offsets)
         self._arrays = arrays
         self.shapes = {name: array.shape for name, array in arrays.items()}
         # The size is nowhere but in the videos themselves.
@@ -48,12 +50,17 @@ class VideoSource:
 
         file = self._place / "pixels" / f"ep_{episode}.mp4"
         wanted = int(self.lengths[episode] if count is None else count)
+        require_regular_file(file, CorpusError)
         video = cv2.VideoCapture(str(file))
+        frames: list[Any] = []
         try:
-            read = [video.read() for _ in range(wanted)]
+            while len(frames) < wanted:
+                was_there, frame = video.read()
+                if not was_there:
+                    break
+                frames.append(frame)
         finally:
             video.release()
-        frames = [frame for was_there, frame in read if was_there]
         if len(frames) < wanted:
             raise CorpusError(
                 f"{file} has {len(frames)} frames that can be read, its episode has "

@@ -9,7 +9,13 @@ import torch
 
 from metro.errors import BenchmarkError, ModelError, short
 from metro.evaluation.context import EvalConfig, EvalContext
-from metro.evaluation.records import Record, Setting, read_records
+from metro.evaluation.records import (
+    Record,
+    Setting,
+    by_key,
+    read_records,
+    run_key,
+)
 from metro.models.frozen import FrozenModel
 from metro.models.loading import load_frozen
 from metro.planners.methods.flat import FLAT
@@ -143,7 +149,7 @@ def _require_roles(base: FrozenModel, tuned: FrozenModel, path: Path) -> None:
     """Raise `BenchmarkError` if a file has one of the models as something else."""
     models = {model.digest: model for model in (base, tuned)}
     # Run keys have no role: resuming would silently keep rows of the wrong one.
-    for row in read_records(path):
+    for row in by_key(read_records(path), run_key).values():
         model = models.get(str((row.get("model") or {}).get("digest")))
         if model is None:
             continue

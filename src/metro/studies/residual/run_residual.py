@@ -16,7 +16,12 @@ from metro.data.collect.workers import use_one_thread
 from metro.envs.rendering import Renderer, adopt, find_renderer
 from metro.errors import BenchmarkError
 from metro.evaluation.context import EvalConfig
-from metro.evaluation.records import append_records, read_records, require_writable
+from metro.evaluation.records import (
+    append_records,
+    by_key,
+    read_records,
+    require_writable,
+)
 from metro.kernels.neighbours.gaps import gaps_of_pairs
 from metro.models.trainer import torch_threads
 from metro.pool import run_tasks
@@ -86,7 +91,7 @@ def measure_residuals(
     if config.workers < 1:
         raise BenchmarkError(f"workers must be at least 1, got {config.workers}.")
     budgets = {name: find_budget(name) for name in config.budgets}
-    done = {run_key(row): row for row in read_records(config.output)}
+    done = by_key(read_records(config.output), run_key)
     # Checked now: a file that cannot be written must not cost hours of search.
     require_writable(config.output)
     tasks, wanted = _plan(config, targets, budgets, set(done))
