@@ -90,12 +90,13 @@ def new_folder(corpus):
 
 
 def one_try(rng, verb, corpus, expected, seconds):
-    """Kill a command up to four times, let it finish, and compare."""
+    """Kill a command up to six times, let it finish, and compare."""
     folder, counts, code = new_folder(corpus), Counter(), -1
     work, log = partial(run, command(verb, folder)), folder / "log.txt"
-    for _ in range(rng.randint(1, 4)):
+    # Short pauses, for what was done before a kill is not done again.
+    for _ in range(rng.randint(2, 6)):
         if code < 0:
-            (code,) = kill_after(rng.uniform(0, 0.8 * seconds), start(work, log))
+            (code,) = kill_after(rng.uniform(0, 0.5 * seconds), start(work, log))
             counts["killed"] += code < 0
     if code < 0:
         code = end(start(work, log))

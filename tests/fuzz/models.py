@@ -4,12 +4,13 @@ A model of ours, a macro model and a released folder; and checkpoints of trainin
 must be discarded with one warning.
 """
 
+import copy
 import json
 import struct
 import warnings
 
-import opening
 from alterations import TEXTS, spoil_bytes, spoil_place, spoil_text
+from forking import in_fresh_process
 from opening import Kind, main
 
 VALUES = (
@@ -28,7 +29,7 @@ def campaign(seed: int, seconds: float, most: int = 10**9) -> dict[str, int]:
         seconds: How long to go on, for all kinds together.
         most: Number of tries of every kind.
     """
-    return opening.campaign(__file__, KINDS, seed, seconds, most)
+    return in_fresh_process(__file__, seed, seconds, most)
 
 
 def make_ours(path):
@@ -130,6 +131,11 @@ def open_checkpoint(path):
     assert (found, len(caught), path.exists()) == (None, 1, False), caught
 
 
+def some_value(rng):
+    """Return a value that nothing else holds: later alterations may change it."""
+    return copy.deepcopy(rng.choice(VALUES))
+
+
 def spoil_tree(rng, tree):
     """Replace, delete or nest some values of a JSON tree."""
     for _ in range(rng.choice((1, 1, 1, 2, 4))):
@@ -149,9 +155,9 @@ def spoil_tree(rng, tree):
             case 1:
                 node[key] = [node[key]]
             case 2 if isinstance(node, dict):
-                node[rng.choice(("new", "", "x" * 2_000))] = rng.choice(VALUES)
+                node[rng.choice(("new", "", "x" * 2_000))] = some_value(rng)
             case _:
-                node[key] = rng.choice(VALUES)
+                node[key] = some_value(rng)
     return json.dumps(tree)
 
 

@@ -1,9 +1,12 @@
 """Healthy files that are spoiled at random and opened: one line or an answer.
 
-What the campaigns on files and on models share. Every try runs in a forked child with
-limits of time and memory.
+What the campaigns on files and on models share. A forked child, with limits of time and
+memory, makes one try after another and says how each ended. When it dies, so it was the
+try it was at, and another child goes on.
 """
 
+import gc
+import json
 import os
 import random
 import resource
@@ -11,6 +14,7 @@ import shutil
 import signal
 import sys
 import tempfile
+import time
 import traceback
 import warnings
 from collections import Counter
@@ -19,15 +23,19 @@ from pathlib import Path
 from typing import NamedTuple
 
 from alterations import clear, spoil_bytes, spoil_place
-from forking import end, in_fresh_process, repeat
+from forking import end
 
-SECONDS, MEMORY = 10, 6 << 30
-"""Limits of one try."""
+SECONDS, PATIENCE, MEMORY = 10, 60, 6 << 30
+"""Limits of one try: processor seconds, seconds, and the memory of a child."""
 
-CODES = {0: "accepted", 3: "clean", 4: "system", 5: "untidy", -signal.SIGALRM: "hangs"}
-"""How a try ends: an answer, an error of ours, of the system, or anything else."""
+CODES = {-signal.SIGALRM: "hangs", -signal.SIGPROF: "hangs", 1: "failed"}
+"""How a child dies; else by a signal of the system's. It fails by itself."""
 
-REFUSED, SYSTEM, UNTIDY = 3, 4, 5
+SLOW = 1.0
+"""Processor seconds until a refusal."""
+
+TRIES = 200
+"""Of one child: what a try leaves open must not stop later ones."""
 
 
 class Kind(NamedTuple):
@@ -41,81 +49,117 @@ class Kind(NamedTuple):
     """How often the alteration that knows the format is chosen, any byte, the place."""
 
 
-def campaign(
-    script: str, kinds: Mapping[str, Kind], seed: int, seconds: float, most: int
-) -> dict[str, int]:
-    """Return counts of every kind, each tried in a process of its own."""
-    counts = {}
-    for kind in kinds:
-        found = in_fresh_process(script, kind, seed, seconds / len(kinds), most)
-        counts |= {f"{kind} {name}": number for name, number in found.items()}
-    return counts
-
-
-def look(work, path):
-    """End this process with the code of what happened when a file was opened."""
-    signal.signal(signal.SIGALRM, signal.SIG_DFL)
-    signal.alarm(SECONDS)
-    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+def look(work: Callable[[Path], None], path: Path) -> str:
+    """Return a word for what happened when a file was opened."""
     from metro.errors import MetroError
 
-    code = 0
+    began = time.process_time()
     try:
         work(path)
+        return "accepted"
     except MetroError as error:
         # One line for a person: what the system calls it says nothing.
-        is_tidy = "\n" not in str(error) and "Errno" not in str(error)
-        code = REFUSED if is_tidy and len(str(error)) < 1_000 else UNTIDY
         shown = str(error)
+        is_tidy = "\n" not in shown and "Errno" not in shown and len(shown) < 1_000
+        took = time.process_time() - began
+        word = "untidy" if not is_tidy else "slow" if took > SLOW else "clean"
     except (OSError, MemoryError) as error:
-        code, shown = SYSTEM, repr(error)
+        word, shown = "system", repr(error)
     except BaseException:
-        code, shown = UNTIDY, traceback.format_exc()
-    if code in (SYSTEM, UNTIDY):
-        sys.stderr.write(f"{path.name}: {shown[-1500:]}\n")
-    sys.stderr.flush()
-    os._exit(code)
+        word, shown = "untidy", traceback.format_exc()
+    if word != "clean":
+        sys.stderr.write(f"{path}: {word}: {shown[-1500:]}\n")
+        keep(path.parent)
+    return word
 
 
-def one_try(rng, kind, folder):
-    """Spoil a copy of the files beside a folder, open it in a child, count the end."""
+def keep(folder: Path) -> None:
+    """Copy what caused a fault."""
+    kept = tempfile.mkdtemp(prefix="metro-fault-", dir="/tmp")
+    for path in folder.iterdir():
+        if path.is_file() and not path.is_symlink():
+            shutil.copyfile(path, f"{kept}/{path.name}")
+    sys.stderr.write(f"kept in {kept}\n")
+
+
+def spoil(rng: random.Random, kind: Kind, folder: Path) -> Path:
+    """Spoil a copy of the healthy files that lie beside a folder; return its path."""
     clear(folder)
     for file in folder.parent.iterdir():
         if file.is_file():
             shutil.copyfile(file, folder / file.name)
     path = folder / kind.name
     rng.choices((kind.spoil, spoil_bytes, spoil_place), kind.weights)[0](rng, path)
-    before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    child = os.fork()
-    if not child:
-        look(kind.open, path)
-    code = end(child)
-    after = resource.getrusage(resource.RUSAGE_CHILDREN)
-    used = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
-    if code < 0:
-        kept = tempfile.mkdtemp(prefix="metro-fault-")
-        shutil.copytree(folder, kept, dirs_exist_ok=True)
-        sys.stderr.write(f"{kind.name} ended by {-code}: {kept}\n")
-    ended = CODES.get(code, "signals")
-    return Counter({ended: 1, "slow": int(code == REFUSED and used > 1)})
+    return path
+
+
+def work(kind: Kind, folder: Path, seeds: list[str], until: float, pipe: int) -> None:
+    """Make tries until the time is over; write a line after each."""
+    signal.signal(signal.SIGALRM, signal.SIG_DFL)
+    signal.signal(signal.SIGPROF, signal.SIG_DFL)
+    resource.setrlimit(resource.RLIMIT_AS, (MEMORY, MEMORY))
+    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
+    # What failed to open is closed with its traceback: it must go before the next try.
+    gc.freeze()
+    for seed in seeds:
+        if time.monotonic() > until:
+            break
+        path = spoil(random.Random(seed), kind, folder)
+        signal.alarm(PATIENCE)
+        signal.setitimer(signal.ITIMER_PROF, SECONDS)
+        word = look(kind.open, path)
+        signal.alarm(0)
+        signal.setitimer(signal.ITIMER_PROF, 0)
+        os.write(pipe, f"{word}\n".encode())
+        gc.collect()
+
+
+def try_kind(
+    kind: Kind, folder: Path, seed: str, seconds: float, most: int
+) -> dict[str, int]:
+    """Return how tries ended; try n is made from the seed and n alone."""
+    counts, until = Counter[str](), time.monotonic() + seconds
+    while counts["tries"] < most and time.monotonic() < until:
+        first = counts["tries"]
+        seeds = [f"{seed}-{n}" for n in range(first, min(most, first + TRIES))]
+        mine, its = os.pipe()
+        child = os.fork()
+        if not child:
+            code = 1
+            try:
+                work(kind, folder, seeds, until, its)
+                code = 0
+            except BaseException:
+                traceback.print_exc()
+            sys.stderr.flush()
+            os._exit(code)
+        os.close(its)
+        with os.fdopen(mine) as words:
+            ended = Counter(word.strip() for word in words)
+        counts += ended + Counter(tries=ended.total())
+        if code := end(child):
+            sys.stderr.write(f"{seed}-{counts['tries']}: {code}\n")
+            counts += Counter({CODES.get(code, "signals"): 1, "tries": 1})
+            keep(folder)
+    # Also where there was no time for a single one.
+    return {"tries": 0} | counts
 
 
 def main(kinds: Mapping[str, Kind], prepare: Callable[[], None]) -> None:
-    """Try the kind, with the seed, seconds and most tries of the command line."""
-    kind, (seed, seconds, most) = kinds[sys.argv[1]], map(float, sys.argv[2:])
+    """Try all kinds, with the seed, seconds and most tries of the command line."""
+    seed, seconds, most = map(float, sys.argv[1:4])
     warnings.simplefilter("ignore")
     sys.path.append(str(Path(__file__).parents[1]))
     prepare()
-    home = Path(tempfile.mkdtemp(prefix="metro-opening-"))
-    kind.make(home / kind.name)
-    # The parent imports what a try needs.
-    shutil.copytree(home, home / "tried")
-    kind.open(home / "tried" / kind.name)
-
-    def tried(rng: random.Random) -> Counter[str]:
-        """Count one try of this kind."""
-        return one_try(rng, kind, home / "tried")
-
-    repeat(tried, f"{sys.argv[1]}-{int(seed)}", seconds, most)
-    shutil.rmtree(home)
+    counts: dict[str, int] = {}
+    for name, kind in kinds.items():
+        home = Path(tempfile.mkdtemp(prefix="metro-opening-"))
+        kind.make(home / kind.name)
+        # The parent imports what a try needs.
+        shutil.copytree(home, home / "tried")
+        kind.open(home / "tried" / kind.name)
+        share = (home / "tried", f"{name}-{int(seed)}", seconds / len(kinds), int(most))
+        found = try_kind(kind, *share)
+        counts |= {f"{name} {word}": number for word, number in found.items()}
+        shutil.rmtree(home)
+    sys.stdout.write(json.dumps(counts) + "\n")

@@ -20,7 +20,7 @@ SHARES = {
 """The campaigns, and how much of the time each has."""
 
 FAULTS = frozenset(
-    "failed wrong lost doubled unreadable leftovers untidy signals hangs slow "
+    "failed wrong lost doubled unreadable leftovers untidy system signals hangs slow "
     "out_of_bounds memory silent".split()
 )
 """Last words of counts that must be zero."""
@@ -33,12 +33,12 @@ def run_campaign(name: str, seed: int, seconds: float) -> dict[str, int]:
 
 def find_faults(counts: dict[str, int]) -> dict[str, int]:
     """Return the counts that must be zero and are not; nothing tried is one too."""
-    if not any(name.split()[-1] == "tries" and counts[name] for name in counts):
-        return {"tries": 0}
+    counts = counts or {"tries": 0}
     return {
         name: number
         for name, number in counts.items()
-        if number and name.split()[-1] in FAULTS
+        if (number and name.split()[-1] in FAULTS)
+        or (not number and name.split()[-1] == "tries")
     }
 
 

@@ -31,7 +31,7 @@ def healthy_rows():
 
 
 def make_graphs(folder):
-    """Save a graph priced by gap and one priced by reach; return their paths."""
+    """Save a graph priced by gap and one priced by reach, ``gap`` and ``reach``."""
     rows = healthy_rows()
     offsets = np.arange(0, NUM_FRAMES + 1, NUM_FRAMES // EPISODES)
     latents = metro.Latents(rows, offsets, {"encoder": "none"})
@@ -41,7 +41,6 @@ def make_graphs(folder):
     directed = (replace(table, reach=reach), pricing, ReachPricing(1.0, 1.0, 5.0))
     metro.save(metro.build_graph(latents, table.nearest(4), pricing), folder / "gap")
     metro.save(metro.build_graph(latents, *directed), folder / "reach")
-    return [folder / "gap", folder / "reach"]
 
 
 def steps_of(path, part):
