@@ -12,10 +12,11 @@ import time
 SHARES = {
     "writers": 0.1,
     "parts": 0.1,
-    "kills": 0.35,
+    "kills": 0.4,
     "graphs": 0.2,
-    "mutations": 0.15,
-    "models": 0.1,
+    "mutations": 0.08,
+    "models": 0.06,
+    "verbs": 0.06,
 }
 """The campaigns, and how much of the time each has."""
 

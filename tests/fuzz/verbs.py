@@ -62,7 +62,6 @@ VERBS = {
     "--share 50",
     "micro-planner": f"study micro-planner {TWOROOM} --fine-tuned {{model}} --graph "
     f"{{graph}} {PLANNED} --method flat",
-    "demo": "demo -o {out}",
     "bench": "bench table --latents {latents} -o {out}",
 }
 OUTPUTS = ("out", "model_out", "picture")
@@ -215,9 +214,9 @@ def judge(code, said, spent):
     return "clean" if code else "accepted"
 
 
-def one_try(rng, files, verb=None):
+def one_try(rng, files):
     """Run one verb with one wrong path."""
-    verb = verb or rng.choice(list(VERBS))
+    verb = rng.choice(list(VERBS))
     folder = Path(tempfile.mkdtemp(dir=files["corpus"].parent))
     outputs = {
         "out": folder / "right.jsonl",
@@ -226,8 +225,6 @@ def one_try(rng, files, verb=None):
     }
     given = files | outputs
     names = [name for name in given if f"{{{name}}}" in VERBS[verb]]
-    if verb == "demo":
-        names = ["out"]
     wrong = rng.choice(names)
     if wrong in OUTPUTS:
         given[wrong] = wrong_output(rng, folder, wrong)
