@@ -8,50 +8,26 @@ last token is needed; and a single step is a chain of small linear maps.
 Letters: B sequences, T blocks of actions, n tokens, D latent size.
 """
 
-from typing import Any, Protocol
+from typing import Any
 
 import torch
 from torch import Tensor
 from torch.nn import functional
 
 from metro.models.predictor import Attention, ConditionalBlock
-from metro.models.presets import Sizes
 
 
-class Unrollable(Protocol):
-    """What is unrolled of a world model, or of a macro model on top of one."""
-
-    @property
-    def sizes(self) -> Sizes:
-        """Of the predictor; only ``num_frames`` is read."""
-        ...
-
-    @property
-    def predictor(self) -> Any:
-        """The causal transformer, a `Predictor`."""
-        ...
-
-    @property
-    def action_encoder(self) -> Any:
-        """Actions ``[B, T, W]`` -> ``[B, T, D]``."""
-        ...
-
-    @property
-    def pred_proj(self) -> Any:
-        """Tokens ``[B, D]`` -> latents ``[B, D]``."""
-        ...
-
-
-def unroll(network: Unrollable, z: Tensor, blocks: Tensor) -> Tensor:
+def unroll(network: Any, z: Tensor, blocks: Tensor) -> Tensor:
     """Return ``[B, T, D]``, the latents after each block of actions.
 
     Args:
-        network: In evaluation mode.
+        network: A `WorldModelNetwork` in evaluation mode, or what has its predictor,
+            action encoder and prediction projector.
         z: ``[B, D]`` present latents.
         blocks: ``[B, T, A * 5]`` normalised actions.
     """
-    window = network.sizes.num_frames
     places = network.predictor.pos_embedding[0]
+    window = len(places)
     transformer = network.predictor.transformer
     conditions = functional.silu(network.action_encoder(blocks))
     # For one step only: with more, keys and values of a token are needed again.
@@ -84,7 +60,7 @@ class Outcomes:
         blocks: ``[S, A * 5]`` normalised actions.
     """
 
-    def __init__(self, network: Unrollable, blocks: Tensor) -> None:
+    def __init__(self, network: Any, blocks: Tensor) -> None:
         self._network = network
         conditions = functional.silu(network.action_encoder(blocks[None]))
         # The blocks stand where steps do, and none of them sees another.

@@ -5,7 +5,7 @@ Letters: B sequences, n macro steps, L action blocks of one macro action, D late
 E numbers in a latent macro action.
 """
 
-from dataclasses import dataclass
+from types import SimpleNamespace
 
 import torch
 from torch import Tensor, nn
@@ -13,7 +13,6 @@ from torch import Tensor, nn
 from metro.models.macro.sizes import MAX_BLOCKS, MacroSizes
 from metro.models.networks import Projector
 from metro.models.predictor import Predictor
-from metro.models.presets import Sizes
 from metro.models.unrolling import unroll
 
 _INIT_STD = 0.02
@@ -64,17 +63,6 @@ class MacroActionEncoder(nn.Module):
         return self.output_proj(self.encoder(tokens, src_key_padding_mask=hidden)[:, 0])
 
 
-# Not a module: as one it would list every weight twice.
-@dataclass(frozen=True)
-class _Level:
-    """The macro predictor under the names of a world model's, to be unrolled."""
-
-    sizes: Sizes
-    predictor: Predictor
-    action_encoder: nn.Module
-    pred_proj: nn.Module
-
-
 class MacroNetwork(nn.Module):
     """What Hi-LeWM trains on top of a frozen world model."""
 
@@ -115,10 +103,10 @@ class MacroNetwork(nn.Module):
 
     def unroll(self, z: Tensor, macro_actions: Tensor) -> Tensor:
         """Return ``[B, n, D]`` latents after each macro action, from ``[B, D]`` on."""
-        level = _Level(
-            self.sizes.predictor,
-            self.high_predictor,
-            self.macro_to_condition,
-            self.high_pred_proj,
+        # Under the names of a world model. Not a module: that would list weights twice.
+        level = SimpleNamespace(
+            predictor=self.high_predictor,
+            action_encoder=self.macro_to_condition,
+            pred_proj=self.high_pred_proj,
         )
         return unroll(level, z, macro_actions)
