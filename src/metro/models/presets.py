@@ -13,6 +13,9 @@ FAMILIES = ("lewm", "pldm")
 ACTION_BLOCK = 5
 """Environment steps between two frames of a sequence, and actions in one block."""
 
+SEQUENCE_FRAMES = 4
+"""Frames of a training sequence: three of context and the one to predict."""
+
 
 @dataclass(frozen=True)
 class JsonSizes:

@@ -2,7 +2,7 @@
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -10,10 +10,8 @@ from numpy.typing import NDArray
 from metro.core.latents import offsets_from_lengths
 from metro.errors import ModelError
 from metro.models.action_stats import ActionStats
-from metro.models.presets import ACTION_BLOCK
-
-SEQUENCE_FRAMES = 4
-"""Three frames of context and the one to predict."""
+from metro.models.presets import ACTION_BLOCK, SEQUENCE_FRAMES
+from metro.models.train_config import OptimiserConfig
 
 SEQUENCE_ROWS = SEQUENCE_FRAMES * ACTION_BLOCK
 """Rows of a corpus that one sequence spans."""
@@ -202,27 +200,8 @@ def split_episodes(
     return np.sort(order[number:]), np.sort(order[:number])
 
 
-class Split(Protocol):
-    """The settings that decide what is held out."""
-
-    @property
-    def held_out(self) -> float:
-        """Share that is never trained on."""
-        ...
-
-    @property
-    def split(self) -> str:
-        """``episodes``; anything else: single sequences."""
-        ...
-
-    @property
-    def seed(self) -> int:
-        """Random seed for the choice."""
-        ...
-
-
 def split_starts(
-    lengths: NDArray[np.int64], config: Split, *, rows: int
+    lengths: NDArray[np.int64], config: OptimiserConfig, *, rows: int
 ) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the first rows of the sequences to train on, and of those held out.
 

@@ -5,8 +5,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from metro.errors import ModelError
-from metro.models.presets import FAMILIES
-from metro.models.sequences import SEQUENCE_FRAMES
+from metro.models.presets import FAMILIES, SEQUENCE_FRAMES
 
 AUXILIARY = ("none", "warmup", "throughout")
 TRAINED = ("all", "predictor")
