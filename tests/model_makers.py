@@ -9,6 +9,8 @@ from metro.models.networks import WorldModelNetwork
 from metro.models.presets import small_sizes
 from metro.models.sequences import TrajectoryDataset
 from metro.models.train_config import TrainConfig
+from metro.models.trainer import run_training
+from metro.models.training import WorldModelTask
 
 TINY = replace(
     small_sizes("tworoom"),
@@ -47,6 +49,17 @@ def make_footage(num_episodes=12, length=30, *, seed=0, image_size=16):
         benchmark="tworoom",
         source={"name": "dots", "seed": seed},
     )
+
+
+def train(dataset, path, config=QUICK, *, sizes=TINY, init=None, progress=None):
+    """Return a finished training of a tiny world model."""
+    with run_training(
+        lambda: WorldModelTask(dataset, sizes, config=config, init=init),
+        path,
+        threads=config.threads,
+        progress=progress,
+    ) as training:
+        return training
 
 
 def draw_dots(places, image_size):

@@ -4,13 +4,12 @@ import re
 from dataclasses import replace
 
 import pytest
-from model_makers import QUICK, TINY, make_footage, make_model
+from model_makers import QUICK, make_footage, make_model, train
 
 from metro.errors import ModelError
 from metro.models.sequences import (
     TrajectoryDataset,
 )
-from metro.models.training import train
 
 
 @pytest.fixture(scope="module")
@@ -19,15 +18,11 @@ def dataset():
     return make_footage()
 
 
-def run(dataset, path, config=QUICK, **settings):
-    return train(dataset, path, sizes=TINY, config=config, **settings)
-
-
 @pytest.mark.parametrize(("head", "loss"), [("state", "state"), ("pixel", "pixels")])
 def test_heads_leave_no_trace_in_the_file(dataset, tmp_path, head, loss):
     """A head helps training and is not part of the model; the name tells it."""
     config = replace(QUICK, **{f"{head}_head": "throughout"})
-    result = run(dataset, tmp_path / "model.safetensors", config)
+    result = train(dataset, tmp_path / "model.safetensors", config)
     assert result.log[-1][loss] < 2
     assert result.model.name == f"lewm-small-{loss}-tworoom"
     expected = make_model().network.state_dict()
@@ -37,7 +32,7 @@ def test_heads_leave_no_trace_in_the_file(dataset, tmp_path, head, loss):
 def test_thumbnails_can_be_drawn_from_z(dataset, tmp_path):
     """Standardised thumbnails have spread 1; a trained head explains some of it."""
     config = replace(QUICK, steps=60, pixel_head="throughout")
-    result = run(dataset, tmp_path / "model.safetensors", config)
+    result = train(dataset, tmp_path / "model.safetensors", config)
     assert result.log[-1]["pixels"] < 0.8 * result.log[0]["pixels"]
 
 
@@ -49,4 +44,6 @@ def test_a_state_head_without_states_is_told(dataset, tmp_path):
         "Use state_head='none'."
     )
     with pytest.raises(ModelError, match=f"^{re.escape(message)}$"):
-        run(blind, tmp_path / "model.safetensors", replace(QUICK, state_head="warmup"))
+        train(
+            blind, tmp_path / "model.safetensors", replace(QUICK, state_head="warmup")
+        )

@@ -5,12 +5,11 @@ import signal
 from dataclasses import replace
 
 import pytest
-from model_makers import QUICK, TINY, make_footage
+from model_makers import QUICK, make_footage, train
 
 from metro.errors import ModelError
 from metro.models import trainer
 from metro.models.loading import load_model
-from metro.models.training import train
 
 
 @pytest.fixture(scope="module")
@@ -19,23 +18,19 @@ def dataset():
     return make_footage()
 
 
-def run(dataset, path, config=QUICK, **settings):
-    return train(dataset, path, sizes=TINY, config=config, **settings)
-
-
 @pytest.mark.parametrize("family", ["lewm", "pldm"])
 def test_the_same_seed_gives_the_same_file(dataset, tmp_path, family):
     """Training is deterministic, down to the bytes of the file."""
     config = replace(QUICK, family=family, state_head="throughout")
-    files = [run(dataset, tmp_path / f"{n}.safetensors", config).path for n in "ab"]
+    files = [train(dataset, tmp_path / f"{n}.safetensors", config).path for n in "ab"]
     assert files[0].read_bytes() == files[1].read_bytes()
-    other = run(dataset, tmp_path / "c.safetensors", replace(config, seed=1))
+    other = train(dataset, tmp_path / "c.safetensors", replace(config, seed=1))
     assert other.model.digest != load_model(files[0]).digest
 
 
 def test_resumed_training_gives_the_same_bytes(dataset, tmp_path):
     """Ctrl-C in the middle, then the same call: the file of an undisturbed run."""
-    whole = run(dataset, tmp_path / "whole.safetensors").path
+    whole = train(dataset, tmp_path / "whole.safetensors").path
 
     def press(done, _):
         if done == 3:
@@ -43,10 +38,10 @@ def test_resumed_training_gives_the_same_bytes(dataset, tmp_path):
 
     parts = tmp_path / "parts.safetensors"
     with pytest.raises(KeyboardInterrupt):
-        run(dataset, parts, progress=press)
+        train(dataset, parts, progress=press)
     assert not parts.exists()
     steps = []
-    resumed = run(dataset, parts, progress=lambda done, _: steps.append(done))
+    resumed = train(dataset, parts, progress=lambda done, _: steps.append(done))
     assert steps[0] == 5  # the step under way was finished and kept
     assert resumed.path.read_bytes() == whole.read_bytes()
     assert sorted(file.name for file in tmp_path.glob("parts*")) == [
@@ -68,9 +63,9 @@ def test_checkpoints_are_written_on_the_way(dataset, tmp_path, monkeypatch):
             raise Killed
 
     with pytest.raises(Killed):
-        run(dataset, path, progress=kill)
-    whole = run(dataset, tmp_path / "whole.safetensors").path
-    assert run(dataset, path).path.read_bytes() == whole.read_bytes()
+        train(dataset, path, progress=kill)
+    whole = train(dataset, tmp_path / "whole.safetensors").path
+    assert train(dataset, path).path.read_bytes() == whole.read_bytes()
 
 
 def test_a_checkpoint_of_other_settings_is_told(dataset, tmp_path):
@@ -81,16 +76,16 @@ def test_a_checkpoint_of_other_settings_is_told(dataset, tmp_path):
         signal.raise_signal(signal.SIGINT)
 
     with pytest.raises(KeyboardInterrupt):
-        run(dataset, path, progress=press)
+        train(dataset, path, progress=press)
     message = (
         f"{path}.checkpoint belongs to a run with other settings or another corpus. "
         f"Delete it, or train to another file."
     )
     with pytest.raises(ModelError, match=f"^{re.escape(message)}$"):
-        run(dataset, path, replace(QUICK, seed=9))
+        train(dataset, path, replace(QUICK, seed=9))
     (tmp_path / "model.safetensors.checkpoint").write_bytes(b"half")
     with pytest.warns(RuntimeWarning, match=r"is damaged \(\w+\)\. It is deleted"):
-        run(dataset, path)
+        train(dataset, path)
 
 
 def test_an_existing_file_is_kept(dataset, tmp_path):
@@ -99,4 +94,4 @@ def test_an_existing_file_is_kept(dataset, tmp_path):
     path.write_text("mine")
     message = f"{path} exists already. Delete it or choose another name."
     with pytest.raises(ModelError, match=f"^{re.escape(message)}$"):
-        run(dataset, path)
+        train(dataset, path)

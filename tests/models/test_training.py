@@ -6,7 +6,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 import torch
-from model_makers import QUICK, TINY, make_footage, make_model
+from model_makers import QUICK, TINY, make_footage, make_model, train
 from numpy.testing import assert_allclose, assert_array_equal
 
 from metro.errors import ModelError
@@ -16,7 +16,6 @@ from metro.models.probes import prediction_errors
 from metro.models.sequences import (
     split_episodes,
 )
-from metro.models.training import train
 
 
 @pytest.fixture(scope="module")
@@ -31,15 +30,11 @@ def few_checks(monkeypatch):
     monkeypatch.setattr(training, "CHECKS", 2)
 
 
-def run(dataset, path, config=QUICK, **settings):
-    return train(dataset, path, sizes=TINY, config=config, **settings)
-
-
 def test_a_linear_system_is_learned(tmp_path):
     """A tiny model predicts a moving dot better than copying, and knows its place."""
     dataset = make_footage(120, 30)
     config = replace(QUICK, steps=250, batch_size=64, learning_rate=5e-3)
-    result = run(dataset, tmp_path / "dots.safetensors", config)
+    result = train(dataset, tmp_path / "dots.safetensors", config)
     _, held_out = split_episodes(120, config.held_out, config.seed)
     for error in prediction_errors(result.model, dataset, held_out):
         assert error["prediction"] < 0.5 * error["copy"], error
@@ -50,7 +45,7 @@ def test_fine_tuning_starts_from_the_given_weights(dataset, tmp_path):
     """With a rate of 0 the weights are those of ``init``, and its scaling is kept."""
     init = make_model(action_stats=ActionStats([0.1, 0.1], [2.0, 2.0]))
     config = replace(QUICK, learning_rate=0.0, steps=1)
-    result = run(dataset, tmp_path / "tuned.safetensors", config, init=init)
+    result = train(dataset, tmp_path / "tuned.safetensors", config, init=init)
     for name, tensor in init.network.named_parameters():
         assert torch.equal(result.model.network.get_parameter(name), tensor), name
     assert_allclose(result.model.action_stats.std, [2.0, 2.0])
@@ -75,7 +70,7 @@ def test_fine_tuning_starts_from_the_given_weights(dataset, tmp_path):
 def test_footage_that_does_not_fit_is_told(dataset, tmp_path, change, message):
     """Frames or actions of another size are refused with both sizes."""
     with pytest.raises(ModelError, match=f"^{re.escape(message)}$"):
-        train(dataset, tmp_path / "x", sizes=replace(TINY, **change), config=QUICK)
+        train(dataset, tmp_path / "x", sizes=replace(TINY, **change))
 
 
 def test_too_little_footage_is_told(tmp_path):
@@ -85,14 +80,14 @@ def test_too_little_footage_is_told(tmp_path):
         "11. Record more or longer episodes."
     )
     with pytest.raises(ModelError, match=f"^{re.escape(message)}$"):
-        run(make_footage(2), tmp_path / "model.safetensors")
+        train(make_footage(2), tmp_path / "model.safetensors")
 
 
 def test_the_predictor_alone_leaves_latents_as_they_are(dataset, tmp_path):
     """Bit for bit the same encoder, batch norm too; a better prediction."""
-    first = run(dataset, tmp_path / "a.safetensors").model
+    first = train(dataset, tmp_path / "a.safetensors").model
     config = replace(QUICK, train_only="predictor", steps=60, seed=1)
-    second = run(dataset, tmp_path / "b.safetensors", config, init=first).model
+    second = train(dataset, tmp_path / "b.safetensors", config, init=first).model
     frames = dataset.pixels[:50]
     assert_array_equal(first.encode(frames), second.encode(frames))
     held_out = np.arange(len(dataset.lengths))
@@ -106,14 +101,16 @@ def test_the_predictor_alone_needs_an_encoder(dataset, tmp_path):
         "train_only='predictor' keeps an encoder: give the model that has it as init."
     )
     with pytest.raises(ModelError, match=f"^{re.escape(told)}$"):
-        run(dataset, tmp_path / "a.safetensors", replace(QUICK, train_only="predictor"))
+        train(
+            dataset, tmp_path / "a.safetensors", replace(QUICK, train_only="predictor")
+        )
 
 
 def test_the_predictor_learns_its_own_rollouts(dataset, tmp_path):
     """Blocks each from the last; latents and batch norm stay as they are."""
-    first = run(dataset, tmp_path / "a.safetensors").model
+    first = train(dataset, tmp_path / "a.safetensors").model
     config = replace(QUICK, train_only="predictor", rollout_blocks=3, steps=60, seed=1)
-    second = run(dataset, tmp_path / "b.safetensors", config, init=first).model
+    second = train(dataset, tmp_path / "b.safetensors", config, init=first).model
     frames = dataset.pixels[:50]
     assert_array_equal(first.encode(frames), second.encode(frames))
     norm = "pred_proj.net.1.running_mean"

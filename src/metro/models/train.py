@@ -13,8 +13,8 @@ from metro.models.presets import sizes_for
 from metro.models.probes import report
 from metro.models.sequences import TrajectoryDataset, split_episodes
 from metro.models.train_config import TrainConfig
-from metro.models.trainer import Training
-from metro.models.training import train
+from metro.models.trainer import Training, run_training
+from metro.models.training import WorldModelTask
 from metro.types import CorpusLike, Progress
 
 
@@ -64,17 +64,13 @@ def train_on_corpus(
             action_size=dataset.actions.shape[1],
         )
     )
-    runs: list[Run] = []
-    train(
-        dataset,
+    with run_training(
+        lambda: WorldModelTask(dataset, sizes, config=config, init=started_from),
         path,
-        sizes=sizes,
-        config=config,
-        init=started_from,
+        threads=config.threads,
         progress=progress,
-        finish=lambda training: runs.append(_finish(training, dataset, config)),
-    )
-    return runs[0]
+    ) as training:
+        return _finish(training, dataset, config)
 
 
 def _finish(

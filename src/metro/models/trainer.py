@@ -56,26 +56,25 @@ class Training(Generic[Model]):
     log: list[dict[str, Any]] = field(repr=False)
 
 
+@contextmanager
 def run_training(
     make_task: Callable[[], TrainingTask[Model]],
     path: str | Path,
     *,
     threads: int,
     progress: Progress | None = None,
-    finish: Callable[[Training[Model]], object] | None = None,
-) -> Training[Model]:
+) -> Iterator[Training[Model]]:
     """Train a model and write it to ``path``; resume if it was interrupted.
 
     The same task gives the same file, also after interruptions. Ctrl-C keeps what was
-    done: the next call resumes there.
+    done: the next call resumes there. What belongs to the model is written inside the
+    block; if that is interrupted, the next call comes to the block again.
 
     Args:
         make_task: Called once, with torch already set to ``threads``.
         path: The ``.safetensors`` file to write.
         threads: Number of torch threads; another number rounds differently.
         progress: Called with (done, total) steps.
-        finish: Called last, to write what belongs to the model; also by the next call
-            if this one is killed before it is done.
     """
     path = Path(path)
     # Before any work: hours later there would be nowhere to write to. With a checkpoint
@@ -90,12 +89,9 @@ def run_training(
             model = trainer.task.freeze(CALIBRATION)
         trainer.task.save(model, path)
         spent = (trainer.seconds, trainer.cpu_seconds)
-        training = Training(model, path, trainer.task.steps, *spent, trainer.log)
-        if finish is not None:
-            finish(training)
+        yield Training(model, path, trainer.task.steps, *spent, trainer.log)
         # Only now: a crash while the model is written must not lose the training.
         remove(path)
-    return training
 
 
 class Trainer(Generic[Model]):

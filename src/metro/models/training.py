@@ -1,6 +1,5 @@
 """Training of LeWM and PLDM from plain arrays: resumable, the same bits by seed."""
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -25,44 +24,13 @@ from metro.models.sequences import (
 )
 from metro.models.sigreg import draw_directions
 from metro.models.train_config import TrainConfig, model_name
-from metro.models.trainer import QUICK_CALIBRATION, Training, run_training
+from metro.models.trainer import QUICK_CALIBRATION
 from metro.models.training_task import TrainingTask
 from metro.models.unrolling import unroll
 from metro.models.weights import fill, save_model
-from metro.types import Progress
 
 CHECKS = 20
 """How often in a run held-out prediction and probes are measured."""
-
-
-def train(  # noqa: PLR0913
-    dataset: TrajectoryDataset,
-    path: str | Path,
-    *,
-    sizes: Sizes,
-    config: TrainConfig,
-    init: FrozenModel | None = None,
-    progress: Progress | None = None,
-    finish: Callable[[Training[FrozenModel]], object] | None = None,
-) -> Training[FrozenModel]:
-    """Train a world model and write it to ``path``; resume if it was interrupted.
-
-    Args:
-        dataset: The corpus, as arrays.
-        path: The ``.safetensors`` file to write.
-        sizes: Sizes of the network; its action size must be that of the dataset.
-        config: How to train.
-        init: Start from these weights (fine-tuning); its action statistics are kept.
-        progress: Called with (done, total) steps.
-        finish: Called with the trained model; see `run_training`.
-    """
-    return run_training(
-        lambda: WorldModelTask(dataset, sizes, config=config, init=init),
-        path,
-        threads=config.threads,
-        progress=progress,
-        finish=finish,
-    )
 
 
 class WorldModelTask(TrainingTask[FrozenModel]):
@@ -70,9 +38,9 @@ class WorldModelTask(TrainingTask[FrozenModel]):
 
     Args:
         dataset: The corpus, as arrays.
-        sizes: Sizes of the network.
+        sizes: Sizes of the network; its action size must be that of the dataset.
         config: How to train.
-        init: Weights to start from.
+        init: Start from these weights (fine-tuning); its action statistics are kept.
     """
 
     def __init__(
@@ -81,7 +49,7 @@ class WorldModelTask(TrainingTask[FrozenModel]):
         sizes: Sizes,
         *,
         config: TrainConfig,
-        init: FrozenModel | None,
+        init: FrozenModel | None = None,
     ) -> None:
         _check_sizes(dataset, sizes)
         self.config: TrainConfig = config

@@ -16,14 +16,14 @@ from macro_makers import (
 from metro.errors import ModelError
 from metro.models.macro import macro_training as training
 from metro.models.macro.macro_config import MacroTrainConfig
-from metro.models.macro.macro_training import MacroTask, train_macro
+from metro.models.macro.macro_training import MacroTask
 from metro.models.macro.macro_weights import load_macro
 from metro.models.macro.metrics import rollout_errors
 from metro.models.macro.windows import (
     Trajectories,
 )
 from metro.models.sequences import split_episodes
-from metro.models.trainer import Trainer
+from metro.models.trainer import Trainer, run_training
 
 
 @pytest.fixture(scope="module")
@@ -44,8 +44,14 @@ def few_checks(monkeypatch):
     monkeypatch.setattr(training, "CHECKS", 2)
 
 
-def run(source, model, path, config=QUICK, **settings):
-    return train_macro(source, model, path, sizes=SIZES, config=config, **settings)
+def run(source, model, path, config=QUICK, *, sizes=SIZES, progress=None):
+    with run_training(
+        lambda: MacroTask(source, model, sizes, config),
+        path,
+        threads=config.threads,
+        progress=progress,
+    ) as made:
+        return made
 
 
 def test_gradients_reach_the_macro_part_only(source, model, tmp_path):
@@ -79,8 +85,8 @@ def test_the_same_seed_gives_the_same_file(source, model, tmp_path):
 @pytest.mark.parametrize("dropout", [0.0, 0.1])
 def test_resumed_training_gives_the_same_bytes(source, model, tmp_path, dropout):
     """Ctrl-C in the middle, then the same call: the file of an undisturbed run."""
-    settings = {"sizes": replace(SIZES, dropout=dropout), "config": QUICK}
-    whole = train_macro(source, model, tmp_path / "whole.safetensors", **settings)
+    settings = {"sizes": replace(SIZES, dropout=dropout)}
+    whole = run(source, model, tmp_path / "whole.safetensors", **settings)
 
     def press(done, _):
         if done == 3:
@@ -88,10 +94,10 @@ def test_resumed_training_gives_the_same_bytes(source, model, tmp_path, dropout)
 
     parts = tmp_path / "parts.safetensors"
     with pytest.raises(KeyboardInterrupt):
-        train_macro(source, model, parts, **settings, progress=press)
+        run(source, model, parts, **settings, progress=press)
     assert not parts.exists()
     steps = []
-    resumed = train_macro(
+    resumed = run(
         source, model, parts, **settings, progress=lambda done, _: steps.append(done)
     )
     assert steps[0] == 5
@@ -133,7 +139,7 @@ def test_what_does_not_fit_is_told(source, model, tmp_path):
         "corpus has 8 and 10."
     )
     with pytest.raises(ModelError, match=f"^{re.escape(message)}$"):
-        train_macro(source, model, tmp_path / "m", sizes=wide, config=QUICK)
+        run(source, model, tmp_path / "m", sizes=wide)
     message = (
         "Latents, actions and episodes must have the same rows, got 1200, 1199, 1200. "
         "Encode the same corpus."

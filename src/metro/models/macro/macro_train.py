@@ -13,14 +13,14 @@ from metro.models.frozen import FrozenModel
 from metro.models.macro.macro_cards import macro_card
 from metro.models.macro.macro_config import MacroTrainConfig
 from metro.models.macro.macro_data import make_trajectories
-from metro.models.macro.macro_training import train_macro
+from metro.models.macro.macro_training import MacroTask
 from metro.models.macro.metrics import rollout_errors, window_errors
 from metro.models.macro.model import MacroModel
 from metro.models.macro.sizes import macro_sizes_for
 from metro.models.macro.training_cost import MacroCost
 from metro.models.macro.windows import WINDOW_FRAMES, Trajectories
 from metro.models.sequences import split_episodes, split_starts
-from metro.models.trainer import Training
+from metro.models.trainer import run_training
 from metro.types import CorpusLike, Progress
 
 
@@ -64,23 +64,21 @@ def train_macro_on_corpus(
             compare with.
         progress: Called with (done, total) steps.
     """
-    path = Path(path)
     trajectories = make_trajectories(source.latents, source.corpus, source.model)
     sizes = macro_sizes_for(preset, source.model.network.sizes)
-    runs = []
-
-    def finish(training: Training[MacroModel]) -> None:
+    with run_training(
+        lambda: MacroTask(trajectories, source.model, sizes, config),
+        path,
+        threads=config.threads,
+        progress=progress,
+    ) as training:
         metrics = macro_metrics(training.model, trajectories, config)
         cost = MacroCost(
             training.steps, training.seconds, training.cpu_seconds, metro_seconds
         )
         text = macro_card(training.model, metrics, cost)
-        card = write_results(path, metrics, cost.to_json(), text)
-        runs.append(MacroRun(training.model, metrics, cost, path, card))
-
-    given = (trajectories, source.model, path)
-    train_macro(*given, sizes=sizes, config=config, progress=progress, finish=finish)
-    return runs[0]
+        card = write_results(training.path, metrics, cost.to_json(), text)
+        return MacroRun(training.model, metrics, cost, training.path, card)
 
 
 def macro_metrics(

@@ -1,6 +1,5 @@
 """Training of macro models on cached latents: resumable, the same bits by seed."""
 
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -24,42 +23,11 @@ from metro.models.macro.windows import (
 )
 from metro.models.presets import ACTION_BLOCK
 from metro.models.sequences import split_starts
-from metro.models.trainer import QUICK_CALIBRATION, Training, run_training
+from metro.models.trainer import QUICK_CALIBRATION
 from metro.models.training_task import TrainingTask
-from metro.types import Progress
 
 CHECKS = 15
 """How often in a run the held-out error is measured."""
-
-
-def train_macro(  # noqa: PLR0913
-    source: Trajectories,
-    model: FrozenModel,
-    path: str | Path,
-    *,
-    sizes: MacroSizes,
-    config: MacroTrainConfig,
-    progress: Progress | None = None,
-    finish: Callable[[Training[MacroModel]], object] | None = None,
-) -> Training[MacroModel]:
-    """Train a macro model and write it to ``path``; resume if it was interrupted.
-
-    Args:
-        source: Latents of ``model`` and normalised actions.
-        model: The frozen world model; it is not changed.
-        path: The ``.safetensors`` file to write.
-        sizes: Sizes of the macro network.
-        config: How to train.
-        progress: Called with (done, total) steps.
-        finish: Called with the trained model; see `run_training`.
-    """
-    return run_training(
-        lambda: MacroTask(source, model, sizes, config),
-        path,
-        threads=config.threads,
-        progress=progress,
-        finish=finish,
-    )
 
 
 class MacroTask(TrainingTask[MacroModel]):
