@@ -15,8 +15,8 @@ def footage():
     return make_footage()
 
 
-def test_remarks_end_the_card(footage):
-    """Success rates and caveats are lines of their own."""
+def test_a_card_says_how_its_corpus_was_recorded(footage):
+    """The recipe and the seed stand behind the number of frames."""
     model = make_model(
         action_stats=ActionStats([0, 0], [1, 1]),
         notes={
@@ -28,6 +28,5 @@ def test_remarks_end_the_card(footage):
         },
     )
     figures = report(model, footage, np.array([1, 5]))
-    text = card_text(model, figures, minutes=3.2, remarks=["flat, d = 25: 96 %"])
-    assert text.endswith("## What it reaches\n\n- flat, d = 25: 96 %\n")
+    text = card_text(model, figures, 3.2)
     assert "12 episodes, 360 frames (recipe expert, seed 3)" in text

@@ -14,35 +14,22 @@ _AUXILIARY = {
 }
 
 
-def card_text(
-    model: FrozenModel,
-    metrics: Mapping[str, Any],
-    *,
-    minutes: float,
-    remarks: Sequence[str] = (),
-) -> str:
-    """Return the card of a trained world model, in Markdown.
+def card_text(model: FrozenModel, metrics: Mapping[str, Any], minutes: float) -> str:
+    """Return the card of a world model, in Markdown; training took ``minutes``.
 
-    Args:
-        model: The model; its notes hold settings and corpus.
-        metrics: What `metro.models.probes.report` returned.
-        minutes: How long training took.
-        remarks: Further lines, such as success rates and where it fails.
+    The metrics are those of `metro.models.probes.report`.
     """
-    sections = [_network_lines(model), _training_lines(model, minutes)]
-    return join_card(model.name, [*sections, _metric_lines(metrics)], remarks)
+    sections = (_network_lines(model), _training_lines(model, minutes))
+    return join_card(model.name, *sections, _metric_lines(metrics))
 
 
 def join_card(
-    name: str, sections: Sequence[Sequence[str]], remarks: Sequence[str]
+    name: str, network: Sequence[str], training: Sequence[str], metrics: Sequence[str]
 ) -> str:
-    """Return a card of three sections: network, training, metrics; then remarks."""
-    network, training, metrics = sections
+    """Return a card of three sections."""
     lines = [f"# {name}", "", *network, ""]
     lines += ["## Training", "", *training, ""]
     lines += ["## What it knows", "", *metrics, ""]
-    if remarks:
-        lines += ["## What it reaches", "", *(f"- {line}" for line in remarks), ""]
     return "\n".join(lines)
 
 

@@ -85,6 +85,6 @@ def _finish(
         "minutes": round(minutes, 3),
         "cpu_minutes": round(training.cpu_seconds / 60, 3),
     }
-    text = card_text(training.model, metrics, minutes=minutes)
+    text = card_text(training.model, metrics, minutes)
     card = write_results(training.path, metrics, cost, text)
     return Run(training.model, metrics, training.path, card)

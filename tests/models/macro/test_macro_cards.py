@@ -69,11 +69,3 @@ def test_errors_stand_beside_those_of_copying():
     card = macro_card(make_trained(), windows, COST)
     first = "| next waypoint | 0.5000 | 0.7500 |"
     assert "\n".join(["|---|---|---|", first, *rows, ""]) in card
-
-
-def test_remarks_have_a_section_of_their_own():
-    """Success rates end the card; without any there is no empty section."""
-    model = make_trained()
-    card = macro_card(model, METRICS, COST, remarks=["reaches 9 of 10"])
-    assert card.endswith("## What it reaches\n\n- reaches 9 of 10\n")
-    assert "What it reaches" not in macro_card(model, METRICS, COST)

@@ -1,6 +1,6 @@
 """Cards of macro models: what one is, how it was made and how well it predicts."""
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from metro.models.cards import join_card
@@ -11,23 +11,13 @@ from metro.models.macro.windows import WINDOW_FRAMES
 from metro.models.weights import count_parameters
 
 
-def macro_card(
-    model: MacroModel,
-    metrics: Mapping[str, Any],
-    cost: MacroCost,
-    *,
-    remarks: Sequence[str] = (),
-) -> str:
+def macro_card(model: MacroModel, metrics: Mapping[str, Any], cost: MacroCost) -> str:
     """Return the card of a trained macro model, in Markdown.
 
-    Args:
-        model: The model; its notes hold settings and latents.
-        metrics: What `metro.models.macro.macro_train.train_macro_on_corpus` measured.
-        cost: What training took.
-        remarks: Further lines, such as success rates.
+    The metrics are those of `metro.models.macro.macro_train.macro_metrics`.
     """
-    sections = [_network_lines(model), _training_lines(model, cost)]
-    return join_card(model.name, [*sections, _metric_lines(metrics)], remarks)
+    sections = (_network_lines(model), _training_lines(model, cost))
+    return join_card(model.name, *sections, _metric_lines(metrics))
 
 
 def _network_lines(model: MacroModel) -> list[str]:
