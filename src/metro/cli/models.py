@@ -164,7 +164,7 @@ def train_macro(
         options = {"epochs": epochs, "threads": threads, "seed": seed}
         run = _train_macro(source, output, preset, metro_seconds, options)
     if as_json:
-        print_json({**run.metrics, "cost": run.cost.to_json(), "path": str(run.path)})
+        print_json({**run.metrics, "cost": run.cost, "path": str(run.path)})
     else:
         typer.echo(run.card.read_text())
 

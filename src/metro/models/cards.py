@@ -2,10 +2,13 @@
 
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Generic
 
 from metro.models.frozen import FrozenModel
+from metro.models.trainer import Training
+from metro.models.training_task import Model
 from metro.models.weights import count_parameters
 
 _AUXILIARY = {
@@ -33,22 +36,31 @@ def join_card(
     return "\n".join(lines)
 
 
-def write_results(
-    path: Path, metrics: Mapping[str, Any], cost: Mapping[str, Any], card: str
-) -> Path:
-    """Write ``path.report.json`` and the card beside a model; return the card's path.
+@dataclass(frozen=True)
+class Run(Generic[Model]):
+    """A finished run: the model, its held-out metrics, its cost, and its files."""
 
-    Args:
-        path: The model's ``.safetensors`` file.
-        metrics: What was measured on held-out episodes.
-        cost: Steps and minutes of training, for studies to read.
-        card: The card's text.
-    """
+    model: Model
+    metrics: Mapping[str, Any]
+    cost: Mapping[str, Any]
+    path: Path
+    card: Path
+
+
+def write_results(
+    training: Training[Model],
+    metrics: Mapping[str, Any],
+    cost: Mapping[str, Any],
+    card: str,
+) -> Run[Model]:
+    """Write ``.report.json`` and a card beside a model; studies read its cost there."""
+    run = Run(
+        training.model, metrics, cost, training.path, training.path.with_suffix(".md")
+    )
     report = json.dumps({**metrics, "cost": cost}, indent=1)
-    Path(f"{path}.report.json").write_text(report)
-    place = path.with_suffix(".md")
-    place.write_text(card)
-    return place
+    Path(f"{run.path}.report.json").write_text(report)
+    run.card.write_text(card)
+    return run
 
 
 def _network_lines(model: FrozenModel) -> list[str]:

@@ -18,19 +18,12 @@ from metro.types import CorpusLike, Progress
 NamedStates = tuple[NDArray[np.float32], tuple[str, ...]]
 
 
-def dataset_from_corpus(
-    corpus: CorpusLike, *, progress: Progress | None = None
-) -> TrajectoryDataset:
-    """Return a corpus as training takes it, its pixels in an ``.npy`` beside it.
-
-    Args:
-        corpus: As `metro.data.corpus.open_corpus` returns it.
-        progress: Called with (done, total) episodes while pixels are decoded.
-    """
+def dataset_from_corpus(corpus: CorpusLike) -> TrajectoryDataset:
+    """Return a corpus as training takes it, its pixels in an ``.npy`` beside it."""
     # First: a corpus that lacks a column fails before its pixels are decoded.
     states = state_targets(corpus)
     return TrajectoryDataset(
-        cache_pixels(corpus, progress=progress),
+        cache_pixels(corpus),
         np.asarray(corpus.column("action"), dtype=np.float32),
         corpus.lengths,
         None if states is None else states[0],

@@ -1,11 +1,9 @@
 """``metro train``: from a corpus to a model, its report and its card."""
 
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 from metro.errors import ModelError
-from metro.models.cards import card_text, write_results
+from metro.models.cards import Run, card_text, write_results
 from metro.models.frozen import FrozenModel
 from metro.models.loading import load_frozen
 from metro.models.pixel_cache import dataset_from_corpus
@@ -18,16 +16,6 @@ from metro.models.training import WorldModelTask
 from metro.types import CorpusLike, Progress
 
 
-@dataclass(frozen=True)
-class Run:
-    """A finished run: the model, its final metrics, and where the files are."""
-
-    model: FrozenModel
-    metrics: dict[str, Any]
-    path: Path
-    card: Path
-
-
 def train_on_corpus(
     corpus: CorpusLike,
     path: str | Path,
@@ -36,7 +24,7 @@ def train_on_corpus(
     preset: str = "small",
     init: str | Path | None = None,
     progress: Progress | None = None,
-) -> Run:
+) -> Run[FrozenModel]:
     """Train on a corpus; write the model, ``.report.json``, ``.log.json`` and a card.
 
     Args:
@@ -75,7 +63,7 @@ def train_on_corpus(
 
 def _finish(
     training: Training[FrozenModel], dataset: TrajectoryDataset, config: TrainConfig
-) -> Run:
+) -> Run[FrozenModel]:
     """Judge a trained model on held-out episodes; write its report and its card."""
     _, held_out = split_episodes(len(dataset.lengths), config.held_out, config.seed)
     metrics = report(training.model, dataset, held_out)
@@ -86,5 +74,4 @@ def _finish(
         "cpu_minutes": round(training.cpu_seconds / 60, 3),
     }
     text = card_text(training.model, metrics, minutes)
-    card = write_results(training.path, metrics, cost, text)
-    return Run(training.model, metrics, training.path, card)
+    return write_results(training, metrics, cost, text)

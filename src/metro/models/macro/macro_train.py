@@ -8,7 +8,7 @@ import numpy as np
 
 from metro.core.latents import Latents
 from metro.errors import ModelError
-from metro.models.cards import write_results
+from metro.models.cards import Run, write_results
 from metro.models.frozen import FrozenModel
 from metro.models.macro.macro_cards import macro_card
 from metro.models.macro.macro_config import MacroTrainConfig
@@ -33,17 +33,6 @@ class MacroSource:
     model: FrozenModel
 
 
-@dataclass(frozen=True)
-class MacroRun:
-    """A finished run: the model, its metrics and cost, and where the files are."""
-
-    model: MacroModel
-    metrics: dict[str, Any]
-    cost: MacroCost
-    path: Path
-    card: Path
-
-
 def train_macro_on_corpus(
     source: MacroSource,
     path: str | Path,
@@ -52,7 +41,7 @@ def train_macro_on_corpus(
     preset: str = "small",
     metro_seconds: float | None = None,
     progress: Progress | None = None,
-) -> MacroRun:
+) -> Run[MacroModel]:
     """Train on cached latents; write the model, ``.report.json``, log and card.
 
     Args:
@@ -77,8 +66,7 @@ def train_macro_on_corpus(
             training.steps, training.seconds, training.cpu_seconds, metro_seconds
         )
         text = macro_card(training.model, metrics, cost)
-        card = write_results(training.path, metrics, cost.to_json(), text)
-        return MacroRun(training.model, metrics, cost, training.path, card)
+        return write_results(training, metrics, cost.to_json(), text)
 
 
 def macro_metrics(
