@@ -8,6 +8,7 @@ import torch
 from macro_makers import make_macro, make_trajectories
 from numpy.testing import assert_allclose
 
+from metro.models.macro import metrics
 from metro.models.macro.metrics import rollout_errors, window_errors
 from metro.models.macro.windows import gather, sample_waypoints
 
@@ -55,14 +56,15 @@ def test_other_episodes_do_not_count(macro, source):
     assert rollout_errors(macro, changed, FEW) == rollout_errors(macro, source, FEW)
 
 
-def test_starts_follow_their_seed(macro, source):
-    """The same seed measures the same starts, another seed others."""
-    one, again, other = (
-        rollout_errors(macro, source, FEW, num_starts=3, seed=seed)
-        for seed in (0, 0, 1)
-    )
-    assert one == again
-    assert one != other
+@pytest.mark.parametrize("measure", [rollout_errors, window_errors])
+def test_equal_calls_measure_the_same_few(macro, monkeypatch, measure):
+    """Of more windows or starts than are measured, the same ones are drawn."""
+    source, places = make_trajectories(3, 100), np.arange(3)
+    every = measure(macro, source, places)
+    monkeypatch.setattr(metrics, "MEASURED", 2)
+    few = measure(macro, source, places)
+    assert few == measure(macro, source, places)
+    assert few != every
 
 
 def test_episodes_shorter_than_a_macro_step_have_no_errors(macro):
@@ -93,17 +95,6 @@ def test_window_errors_equal_those_of_every_window(macro):
         with torch.no_grad():
             made = macro.network.predict(torch.from_numpy(z[None, :-1]), actions[None])
         errors.append([made[0].numpy() - z[1:], z[:-1] - z[1:]])
-    found = window_errors(macro, source, starts, seed=0)
+    found = window_errors(macro, source, starts)
     expected = np.square(errors).mean(axis=(0, 2, 3))
     assert_allclose([found["prediction"], found["copy"]], expected, rtol=1e-4)
-
-
-def test_windows_follow_their_seed(macro):
-    """The same seed measures the same windows, another seed others."""
-    source, starts = make_trajectories(3, 100), np.arange(15)
-    one, again, other = (
-        window_errors(macro, source, starts, num_windows=5, seed=seed)
-        for seed in (0, 0, 1)
-    )
-    assert one == again
-    assert one != other

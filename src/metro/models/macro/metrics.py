@@ -13,26 +13,21 @@ from metro.models.sequences import sequence_starts
 CHUNK_FRAMES = CHUNK_BLOCKS * ACTION_BLOCK
 """Frames of one macro step while planning: 25."""
 
+MEASURED = 1000
+"""Windows, and starts of rollouts, that are measured at most."""
+
 
 def window_errors(
     model: MacroModel,
     source: Trajectories,
     starts: NDArray[np.int64],
-    *,
-    num_windows: int = 1000,
-    seed: int = 0,
 ) -> dict[str, float]:
     """Return the loss on windows, and that of copying the waypoint before.
 
-    Args:
-        model: The macro model.
-        source: Latents and actions.
-        starts: First frames of windows to draw from, best held out.
-        num_windows: How many to draw, at most.
-        seed: Random seed for windows and waypoints.
+    Windows are drawn from those with these first frames, best held out.
     """
-    rng = np.random.default_rng(seed)
-    drawn = np.sort(rng.choice(starts, min(num_windows, len(starts)), replace=False))
+    rng = np.random.default_rng(0)
+    drawn = np.sort(rng.choice(starts, min(MEASURED, len(starts)), replace=False))
     batch = gather(source, drawn, sample_waypoints(len(drawn), rng))
     z = torch.from_numpy(batch.z)
     with torch.inference_mode():
@@ -50,21 +45,12 @@ def rollout_errors(
     model: MacroModel,
     source: Trajectories,
     episodes: NDArray[np.int64],
-    *,
-    num_starts: int = 1000,
-    seed: int = 0,
 ) -> list[dict[str, float]]:
     """Return mean squared errors after 1, 2, ... macro steps of 25 frames.
 
-    The model is rolled out from one latent with recorded actions, as while planning.
-    Macro steps that no episode is long enough for are left out.
-
-    Args:
-        model: The macro model.
-        source: Latents and actions.
-        episodes: Where to draw starts from, best held out.
-        num_starts: How many to draw, at most.
-        seed: Random seed for the starts.
+    The model is rolled out from one latent of these episodes, best held out, with
+    recorded actions, as while planning. Macro steps that no episode is long enough for
+    are left out.
     """
     metrics = []
     for steps in range(1, NUM_WAYPOINTS):
@@ -74,8 +60,8 @@ def rollout_errors(
         if len(starts) == 0:
             break
         # Seeded per length: one length more or less does not move the others.
-        rng = np.random.default_rng(seed)
-        drawn = rng.choice(starts, min(num_starts, len(starts)), replace=False)
+        rng = np.random.default_rng(0)
+        drawn = rng.choice(starts, min(MEASURED, len(starts)), replace=False)
         metrics.append(_rollout_error(model, source, np.sort(drawn), steps))
     return metrics
 
