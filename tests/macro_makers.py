@@ -7,11 +7,11 @@ import torch
 from model_makers import TINY, make_model, scramble
 
 from metro.models.action_stats import ActionStats
-from metro.models.macro.macro_config import MacroTrainConfig
 from metro.models.macro.macro_networks import MacroNetwork
 from metro.models.macro.model import MacroModel
 from metro.models.macro.sizes import MacroSizes, macro_sizes_for
 from metro.models.macro.windows import Trajectories
+from metro.models.train_config import MacroTrainConfig
 
 SIZES = replace(
     macro_sizes_for("small", TINY),

@@ -6,7 +6,13 @@ import numpy as np
 import pytest
 
 from metro.errors import ModelError
-from metro.models.train_config import TrainConfig, model_name, paper_config
+from metro.models.train_config import (
+    MacroTrainConfig,
+    TrainConfig,
+    macro_config_for,
+    model_name,
+    paper_config,
+)
 
 
 def test_the_rate_rises_and_falls():
@@ -66,3 +72,32 @@ def test_rollouts_are_for_the_predictor():
     )
     with pytest.raises(ModelError, match=f"^{re.escape(told)}$"):
         TrainConfig(rollout_blocks=5)
+
+
+def test_the_published_macro_recipe():
+    """AdamW 5e-5 / 1e-3, batch 128, 15 epochs, 1 % warm-up, windows split."""
+    config = macro_config_for("paper")
+    assert (config.learning_rate, config.weight_decay) == (5e-5, 1e-3)
+    assert (config.batch_size, config.epochs, config.warmup) == (128, 15, 0.01)
+    assert (config.split, config.seed) == ("windows", 3072)
+    rates = [config.rate_at(step, 1000) for step in range(1000)]
+    assert rates[9] == rates[10] == 5e-5
+    assert rates[-1] < 1e-9
+    assert macro_config_for("small", epochs=3) == MacroTrainConfig(epochs=3)
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda: MacroTrainConfig(epochs=0), "epochs must be at least 1, got 0."),
+        (
+            lambda: MacroTrainConfig(split="clips"),
+            "split must be one of episodes, windows, got 'clips'.",
+        ),
+        (lambda: macro_config_for("big"), "preset must be paper or small, got 'big'."),
+    ],
+)
+def test_wrong_macro_settings_are_refused(make, message):
+    """A config lists what would have been valid."""
+    with pytest.raises(ModelError, match=f"^{re.escape(message)}$"):
+        make()

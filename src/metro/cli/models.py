@@ -178,8 +178,8 @@ def _train_macro(
 ) -> Any:
     """Return a finished training; shows a bar."""
     from metro.cli.terminal import progress_bar
-    from metro.models.macro.macro_config import macro_config_for
     from metro.models.macro.macro_train import train_macro_on_corpus
+    from metro.models.train_config import macro_config_for
 
     given = {name: value for name, value in options.items() if value is not None}
     with progress_bar("Training the macro model") as progress:

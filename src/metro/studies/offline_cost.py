@@ -97,8 +97,8 @@ def _describe(
 ) -> dict[str, Any]:
     """Return the row without what is measured."""
     from metro.data.collect.spec import library_versions
-    from metro.models.macro.macro_data import require_latents_of
     from metro.models.macro.training_cost import SAMPLED
+    from metro.models.macro.windows import require_latents_of
 
     require_latents_of(latents, corpus, model)
     return {

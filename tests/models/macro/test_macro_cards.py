@@ -4,8 +4,8 @@ import pytest
 from macro_makers import make_macro
 
 from metro.models.macro.macro_cards import macro_card
-from metro.models.macro.macro_config import macro_config_for
 from metro.models.macro.training_cost import MacroCost
+from metro.models.train_config import macro_config_for
 
 COST = MacroCost(steps=120, seconds=90, cpu_seconds=180, metro_seconds=60)
 ROLLOUT = [

@@ -19,9 +19,9 @@ from metro.envs import open_env
 from metro.errors import LatentsError, ModelError
 from metro.evaluation.rollout import Rollout, run_rollouts
 from metro.models.loading import load_model
-from metro.models.macro.macro_data import make_trajectories, require_latents_of
 from metro.models.macro.macro_weights import load_macro
 from metro.models.macro.training_cost import measure_offline
+from metro.models.macro.windows import Trajectories, require_latents_of
 from metro.planners.cem import CEMSettings
 from metro.planners.hierarchical.budgets import (
     HierarchySettings,
@@ -158,7 +158,7 @@ def test_unknown_action_statistics_come_from_the_corpus(folder, parts):
     corpus, _, _ = parts
     model = load_model(MODEL)
     model.action_stats = None
-    made = make_trajectories(load(folder / "tworoom.latents"), corpus, model)
+    made = Trajectories.of(load(folder / "tworoom.latents"), corpus, model)
     recorded = ~np.isnan(corpus.column("action")).any(axis=1)
     np.testing.assert_allclose(made.actions[recorded].mean(axis=0), 0, atol=1e-4)
     np.testing.assert_allclose(made.actions[recorded].std(axis=0), 1, atol=1e-4)

@@ -15,7 +15,6 @@ from macro_makers import (
 
 from metro.errors import ModelError
 from metro.models.macro import macro_training as training
-from metro.models.macro.macro_config import MacroTrainConfig
 from metro.models.macro.macro_training import MacroTask
 from metro.models.macro.macro_weights import load_macro
 from metro.models.macro.metrics import rollout_errors
@@ -23,6 +22,7 @@ from metro.models.macro.windows import (
     Trajectories,
 )
 from metro.models.sequences import split_episodes
+from metro.models.train_config import MacroTrainConfig
 from metro.models.trainer import Trainer, run_training
 
 

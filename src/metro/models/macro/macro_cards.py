@@ -4,10 +4,10 @@ from collections.abc import Mapping
 from typing import Any
 
 from metro.models.cards import join_card
-from metro.models.macro.macro_config import SMALL_RATE
 from metro.models.macro.model import MacroModel
 from metro.models.macro.training_cost import MacroCost
 from metro.models.macro.windows import WINDOW_FRAMES
+from metro.models.train_config import SMALL_RATE
 from metro.models.weights import count_parameters
 
 

@@ -11,8 +11,6 @@ from metro.errors import ModelError
 from metro.models.cards import Run, write_results
 from metro.models.frozen import FrozenModel
 from metro.models.macro.macro_cards import macro_card
-from metro.models.macro.macro_config import MacroTrainConfig
-from metro.models.macro.macro_data import make_trajectories
 from metro.models.macro.macro_training import MacroTask
 from metro.models.macro.metrics import rollout_errors, window_errors
 from metro.models.macro.model import MacroModel
@@ -20,6 +18,7 @@ from metro.models.macro.sizes import macro_sizes_for
 from metro.models.macro.training_cost import MacroCost
 from metro.models.macro.windows import WINDOW_FRAMES, Trajectories
 from metro.models.sequences import split_episodes, split_starts
+from metro.models.train_config import MacroTrainConfig
 from metro.models.trainer import run_training
 from metro.types import CorpusLike, Progress
 
@@ -53,7 +52,7 @@ def train_macro_on_corpus(
             compare with.
         progress: Called with (done, total) steps.
     """
-    trajectories = make_trajectories(source.latents, source.corpus, source.model)
+    trajectories = Trajectories.of(source.latents, source.corpus, source.model)
     sizes = macro_sizes_for(preset, source.model.network.sizes)
     with run_training(
         lambda: MacroTask(trajectories, source.model, sizes, config),

@@ -9,7 +9,6 @@ from torch import Tensor, nn
 from metro.errors import ModelError
 from metro.models.calibration import recalculated_norms
 from metro.models.frozen import FrozenModel
-from metro.models.macro.macro_config import MacroTrainConfig
 from metro.models.macro.macro_networks import MacroNetwork
 from metro.models.macro.macro_weights import save_macro
 from metro.models.macro.metrics import window_errors
@@ -23,6 +22,7 @@ from metro.models.macro.windows import (
 )
 from metro.models.presets import ACTION_BLOCK
 from metro.models.sequences import split_starts
+from metro.models.train_config import MacroTrainConfig
 from metro.models.trainer import QUICK_CALIBRATION
 from metro.models.training_task import TrainingTask
 

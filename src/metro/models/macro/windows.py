@@ -4,16 +4,21 @@ Letters: N frames, B windows, n = 4 macro steps, L action blocks of the longest 
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from metro.core.latents import Latents
 from metro.errors import ModelError
+from metro.models.action_stats import raw_actions, stats_for
+from metro.models.frozen import FrozenModel
 from metro.models.macro.sizes import MAX_BLOCKS, NUM_WAYPOINTS
 from metro.models.presets import ACTION_BLOCK
 from metro.models.sequences import EpochSampler
+from metro.storage.made_from import Provenance
+from metro.types import CorpusLike
 
 HISTORY_ROWS = 3
 """Rows before the span; the first waypoint is the last of them."""
@@ -50,10 +55,44 @@ class Trajectories:
                 f"{', '.join(map(str, rows))}. Encode the same corpus."
             )
 
+    @classmethod
+    def of(
+        cls, latents: Latents, corpus: CorpusLike, model: FrozenModel
+    ) -> "Trajectories":
+        """Return the latents of a corpus beside its normalised actions.
+
+        Released models do not know how actions are normalised; then the corpus decides,
+        as in the published code.
+        """
+        require_latents_of(latents, corpus, model)
+        made = Provenance.of(latents)
+        return cls(
+            np.asarray(latents.z),
+            stats_for(model, corpus).normalise(raw_actions(corpus)),
+            np.asarray(corpus.lengths),
+            {
+                "corpus": asdict(made.corpus),
+                "model": asdict(made.model),
+                "latents": latents.digest,
+            },
+        )
+
     def blocks(self, frames: NDArray[np.int64]) -> NDArray[np.float32]:
         """Return ``[..., A * 5]``, the five actions from each frame ``[...]`` on."""
         rows = frames[..., None] + np.arange(ACTION_BLOCK)
         return self.actions[rows].reshape(*frames.shape, -1)
+
+
+def require_latents_of(
+    latents: Latents, corpus: CorpusLike, model: FrozenModel
+) -> None:
+    """Raise a `MetroError` unless ``latents`` are those of this corpus and model."""
+    Provenance.of(latents).require(model=model.digest, corpus=corpus.digest)
+    if not np.array_equal(latents.episode_lengths, corpus.lengths):
+        raise ModelError(
+            f"The latents have {latents.num_episodes} episodes with other lengths than "
+            f"the {corpus.num_episodes} of {corpus.name}. Encode it again."
+        )
 
 
 @dataclass(frozen=True)
