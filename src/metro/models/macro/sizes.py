@@ -1,6 +1,7 @@
 """Sizes of macro models: as published, and small enough for two cores."""
 
 from dataclasses import dataclass, replace
+from typing import Any
 
 from metro.errors import ModelError
 from metro.models.presets import PAPER, JsonSizes, Sizes
@@ -13,6 +14,10 @@ MAX_BLOCKS = 15
 
 CHUNK_BLOCKS = 5
 """Action blocks of a macro action while planning: 25 frames."""
+
+_LATENT = ("latent_size", "projector_size")
+_PREDICTOR = ("depth", "heads", "head_size", "mlp_size", "dropout")
+"""Sizes that a world model and a macro model on top of it may share."""
 
 
 @dataclass(frozen=True)
@@ -53,17 +58,8 @@ class MacroSizes(JsonSizes):
     def predictor(self) -> Sizes:
         """The sizes of the macro predictor, as the micro predictor's class has them."""
         # PAPER fills in what a predictor never reads, such as the image size.
-        return replace(
-            PAPER,
-            latent_size=self.latent_size,
-            projector_size=self.projector_size,
-            depth=self.depth,
-            heads=self.heads,
-            head_size=self.head_size,
-            mlp_size=self.mlp_size,
-            dropout=self.dropout,
-            num_frames=NUM_WAYPOINTS - 1,
-        )
+        own = _values(self, *_LATENT, *_PREDICTOR)
+        return replace(PAPER, num_frames=NUM_WAYPOINTS - 1, **own)
 
 
 PUBLISHED = MacroSizes()
@@ -79,21 +75,12 @@ def macro_sizes_for(preset: str, low: Sizes) -> MacroSizes:
     """
     if preset not in ("paper", "small"):
         raise ModelError(f"preset must be paper or small, got {preset!r}.")
-    sizes = replace(
-        PUBLISHED,
-        latent_size=low.latent_size,
-        projector_size=low.projector_size,
-        action_size=low.action_size,
-    )
+    sizes = replace(PUBLISHED, **_values(low, *_LATENT, "action_size"))
     if preset == "paper":
         return sizes
-    return replace(
-        sizes,
-        encoder_width=64,
-        encoder_mlp=256,
-        depth=low.depth,
-        heads=low.heads,
-        head_size=low.head_size,
-        mlp_size=low.mlp_size,
-        dropout=low.dropout,
-    )
+    as_low = _values(low, *_PREDICTOR)
+    return replace(sizes, encoder_width=64, encoder_mlp=256, **as_low)
+
+
+def _values(sizes: JsonSizes, *names: str) -> dict[str, Any]:
+    return {name: getattr(sizes, name) for name in names}
