@@ -43,7 +43,7 @@ def test_a_released_checkpoint_loads_strictly(tmp_path, action_size):
     path = tmp_path / "hi_weights.ckpt"
     wrapped = {f"model.{name}": tensor for name, tensor in tensors.items()}
     torch.save({"state_dict": wrapped}, path)
-    frozen, macro = load_released_macro(path, benchmark="pusht")
+    frozen, macro = load_released_macro(path)
     macro.require_encoder(frozen)
     assert torch.equal(
         macro.network.high_predictor.pos_embedding,

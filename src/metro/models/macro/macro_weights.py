@@ -86,16 +86,8 @@ def load_macro(source: str | Path) -> MacroModel:
         return MacroModel(build(MacroNetwork, sizes, tensors, str(path)), **passed)
 
 
-def load_released_macro(
-    path: str | Path, *, benchmark: str | None = None
-) -> tuple[FrozenModel, MacroModel]:
-    """Return both models of a released checkpoint: 303 and 122 tensors, strictly.
-
-    Args:
-        path: A file of weights as Hi-LeWM saves them, at the published size.
-        benchmark: What it was trained on.
-    """
-    path = Path(path)
+def load_released_macro(path: Path) -> tuple[FrozenModel, MacroModel]:
+    """Return both models of a checkpoint of Hi-LeWM: 303 and 122 tensors, strictly."""
     tensors = read_weights(path)
     high = {name: one for name, one in tensors.items() if name.startswith(_HIGH)}
     low = {_low_name(name): one for name, one in tensors.items() if name not in high}
@@ -104,14 +96,13 @@ def load_released_macro(
     sizes = replace(PAPER, action_size=action_size)
     network = build(WorldModelNetwork, sizes, low, str(path))
     notes = {"name": path.stem, "source": str(path)}
-    frozen = FrozenModel(network, family="lewm", benchmark=benchmark, notes=notes)
+    frozen = FrozenModel(network, family="lewm", notes=notes)
     macro_sizes = replace(PUBLISHED, action_size=action_size)
     macro = build(MacroNetwork, macro_sizes, high, str(path))
     return frozen, MacroModel(
         macro,
         # Of the LeWM inside: no other has the latents that this one predicts.
         encoder_digest=frozen.digest,
-        benchmark=benchmark,
         notes={**notes, "name": f"macro-{path.stem}"},
     )
 
