@@ -113,9 +113,7 @@ def as_world_model(model: Any) -> FrozenModel | PlannableModel:
 def require_frozen(model: Any, what: str) -> FrozenModel:
     """Return a LeWM or PLDM as it is; raise for a model of others.
 
-    Args:
-        model: Any world model.
-        what: What needs more than the two methods, for the message.
+    The message says ``what`` needs more than the two methods.
     """
     if not isinstance(model, FrozenModel):
         raise ModelError(

@@ -53,11 +53,9 @@ def read_config(path: Path) -> tuple[str, Sizes]:
 
 
 def parse_config(config: Mapping[str, Any], source: str) -> tuple[str, Sizes]:
-    """Return the family and the sizes of a configuration.
+    """Return the family and the sizes of a Hydra tree that comes from ``source``.
 
-    Args:
-        config: The Hydra tree; its ``_target_`` names are looked up, never imported.
-        source: Where it comes from, for messages.
+    Its ``_target_`` names are looked up, never imported.
     """
     if not isinstance(config, Mapping):
         raise ModelError(f"{source} holds no tree of settings. Copy it again.")

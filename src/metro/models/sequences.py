@@ -128,16 +128,7 @@ class EpochSampler:
 
 
 class SequenceSampler(EpochSampler):
-    """Batches of sequences for a world model.
-
-    Args:
-        dataset: The corpus.
-        starts: First rows of the sequences to draw from.
-        action_stats: How actions are normalised.
-        batch_size: B.
-        seed: Random seed for the order.
-        num_frames: T, frames of a sequence.
-    """
+    """Batches of B sequences of T frames for a world model."""
 
     def __init__(
         self,

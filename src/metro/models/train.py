@@ -27,13 +27,8 @@ def train_on_corpus(
 ) -> Run[FrozenModel]:
     """Train on a corpus; write the model, ``.report.json``, ``.log.json`` and a card.
 
-    Args:
-        corpus: An open corpus.
-        path: The ``.safetensors`` file to write.
-        config: How to train.
-        preset: ``small`` or ``paper``: the sizes of the network.
-        init: A model to start from.
-        progress: Called with (done, total) steps.
+    The preset, ``small`` or ``paper``, decides the sizes of the network, unless
+    ``init`` is a model to start from.
     """
     # Before pixels are decoded: a wrong name must fail at once.
     started_from = None if init is None else load_frozen(init)

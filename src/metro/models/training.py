@@ -36,11 +36,7 @@ CHECKS = 20
 class WorldModelTask(TrainingTask[FrozenModel]):
     """A world model's network, its data and its loss.
 
-    Args:
-        dataset: The corpus, as arrays.
-        sizes: Sizes of the network; its action size must be that of the dataset.
-        config: How to train.
-        init: Start from these weights (fine-tuning); its action statistics are kept.
+    Weights start from those of ``init`` (fine-tuning); its action statistics are kept.
     """
 
     def __init__(

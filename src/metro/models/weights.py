@@ -113,10 +113,7 @@ def build(
 def fill(network: nn.Module, tensors: Mapping[str, Tensor], source: str) -> None:
     """Put weights into a network: exactly its tensors, each of its size.
 
-    Args:
-        network: Its weights are replaced.
-        tensors: Under released or installed names.
-        source: Where they come from, for messages.
+    The tensors have their released or installed names; ``source`` is for messages.
     """
     network.load_state_dict(_fitting(network, tensors, source), strict=True)
     # Afterwards: a number may be finite in the file, and too large for float32.
@@ -161,11 +158,7 @@ def write_tensors(
 ) -> None:
     """Write a network to one safetensors file, whole or not at all.
 
-    Args:
-        network: Its weights, written under their released names.
-        key: Metadata key that holds the description.
-        about: The description, as JSON values.
-        path: The file.
+    Weights have their released names; the description is JSON under a metadata key.
     """
     from safetensors.torch import save
 

@@ -43,14 +43,8 @@ def train_macro_on_corpus(
 ) -> Run[MacroModel]:
     """Train on cached latents; write the model, ``.report.json``, log and card.
 
-    Args:
-        source: Latents, recording and world model.
-        path: The ``.safetensors`` file to write.
-        config: How to train.
-        preset: ``small`` or ``paper``: the sizes of the network.
-        metro_seconds: Processor time of metro's offline stages on this corpus, to
-            compare with.
-        progress: Called with (done, total) steps.
+    The preset, ``small`` or ``paper``, decides the sizes of the network. Costs are
+    compared with ``metro_seconds``, the processor time of metro's offline stages.
     """
     trajectories = Trajectories.of(source.latents, source.corpus, source.model)
     sizes = macro_sizes_for(preset, source.model.network.sizes)

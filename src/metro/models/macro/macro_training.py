@@ -35,12 +35,6 @@ class MacroTask(TrainingTask[MacroModel]):
 
     The world model is never touched: its latents are given, and its prediction
     projector is copied as the start of the macro projector.
-
-    Args:
-        source: Latents of ``model`` and normalised actions.
-        model: The frozen world model.
-        sizes: Sizes of the macro network.
-        config: How to train.
     """
 
     def __init__(

@@ -99,14 +99,7 @@ def measure_offline(
     """Return what metro's preprocessing takes here and now, in seconds.
 
     The table and the graph are really made; encoding is measured on twenty episodes
-    and taken in proportion.
-
-    Args:
-        corpus: The recording.
-        model: Its encoder.
-        latents: Latents of this corpus and model.
-        waypoint_budget: H of the graph, frames.
-        workers: Threads of the neighbour table; None: one per core.
+    and taken in proportion. ``workers`` are threads of the neighbour table.
     """
     few = latents.subset(range(min(2, latents.num_episodes)))
     find_neighbours(few, workers=workers)  # compiled or loaded before the clock starts

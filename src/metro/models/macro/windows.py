@@ -137,14 +137,7 @@ def gather(
 
 
 class WindowSampler(EpochSampler):
-    """Batches of windows for a macro model, with fresh waypoints in every epoch.
-
-    Args:
-        source: Latents and actions.
-        starts: First frames of the windows to draw from.
-        batch_size: B.
-        seed: Random seed for order and waypoints.
-    """
+    """Batches of windows for a macro model, with fresh waypoints in every epoch."""
 
     def __init__(
         self,
