@@ -11,11 +11,12 @@ from metro.evaluation.settings import choose_settings
 
 def test_the_micro_plan_of_hierarchical_methods_is_fixed(source):
     """Two blocks; another number is refused, not ignored."""
-    given = {"waypoint_budgets": None, "step_budget": 12, "planner_seeds": [7]}
+    given = {"goal_distance": 6, "waypoint_budget": None, "step_budget": None}
+    given |= {"planner_seeds": [7]}
     (chosen,) = choose_settings(source, "hi-lewm-c", plan_blocks=None, **given)
-    assert chosen.plan_blocks == 2
+    assert (chosen.plan_blocks, chosen.step_budget) == (2, 12)
     with pytest.raises(BenchmarkError, match="plans 2 blocks, .* got 3"):
-        choose_settings(source, "hi-lewm-c", plan_blocks=[3], **given)
+        choose_settings(source, "hi-lewm-c", plan_blocks=3, **given)
     (flat,) = choose_settings(source, "flat", plan_blocks=None, **given)
     assert flat.plan_blocks == 1
 

@@ -85,6 +85,6 @@ def test_methods_keep_the_contract():
     assert len({one.order for one in methods()}) == len(methods())
     for one in methods():
         assert one.label
-        assert one.choose_plan_blocks(None) == [one.default_plan_blocks]
+        assert one.choose_plan_blocks(None) == one.default_plan_blocks
         assert (one.choose_macro_steps(None) is not None) == one.needs_macro
         assert not (one.needs_graph and not one.needs_model)

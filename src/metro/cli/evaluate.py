@@ -97,32 +97,26 @@ def evaluate(
     settings = choose_settings(
         config,
         method,
-        plan_blocks=_listed(plan_blocks),
-        waypoint_budgets=_listed(waypoint_budget),
-        step_budget=_default(step_budget, 2 * goal_distance),
+        goal_distance=goal_distance,
+        plan_blocks=plan_blocks,
+        waypoint_budget=waypoint_budget,
+        step_budget=step_budget,
         # One seed for a quick answer; the paper's tables take three.
         planner_seeds=planner_seed or [7],
         macro_steps=macro_steps,
         option=option,
     )
     run = _Run(config, settings, queries, f"{method}, h = {settings[0].plan_blocks}")
-    rows = run.plan(output, _default(batch, _usual_batch(method)), workers)
+    rows = run.plan(output, _batch(batch, method), workers)
     _print_summary(run, summarise(rows), as_json=as_json)
 
 
-def _default(value: int | None, otherwise: int) -> int:
-    return otherwise if value is None else value
-
-
-def _listed(value: int | None) -> list[int] | None:
-    return None if value is None else [value]
-
-
-def _usual_batch(method: str) -> int:
+def _batch(chosen: int | None, method: str) -> int:
     from metro.planners.methods.registry import find_method
 
     # Hierarchical methods take minutes per query: Ctrl-C must not lose more than one.
-    return 1 if find_method(method).needs_macro else 25
+    usual = 1 if find_method(method).needs_macro else 25
+    return usual if chosen is None else chosen
 
 
 class _Run(NamedTuple):
@@ -204,7 +198,7 @@ def sweep(
         plan_blocks,
         waypoint_budget,
         # The longest budget that is compared: smaller T are read off the same runs.
-        step_budget=_default(step_budget, 4 * goal_distance),
+        step_budget=4 * goal_distance if step_budget is None else step_budget,
         planner_seeds=planner_seed or [7, 8, 9],
         method=method,
     )

@@ -13,32 +13,30 @@ def choose_settings(  # noqa: PLR0913  (one argument per option of the verb)
     source: EvalConfig,
     method: str,
     *,
-    plan_blocks: Sequence[int] | None,
-    waypoint_budgets: Sequence[int] | None,
-    step_budget: int,
+    goal_distance: int,
+    plan_blocks: int | None,
+    waypoint_budget: int | None,
+    step_budget: int | None,
     planner_seeds: Sequence[int],
     macro_steps: int | None = None,
     option: str | None = None,
 ) -> list[Setting]:
-    """Return the settings of a method for all combinations of h, H and seed.
+    """Return the settings of a method, one per seed.
 
-    Where nothing is chosen, H is the graph's own and the method has its own h and
-    macro steps.
+    Where nothing is chosen, T is 2 d, H is the graph's own, and the method has its own
+    h and macro steps.
     """
     chosen = find_method(method)
-    plan_blocks = chosen.choose_plan_blocks(plan_blocks)
+    blocks = chosen.choose_plan_blocks(plan_blocks)
     macro_steps = chosen.choose_macro_steps(macro_steps)
-    budgets: Sequence[int | None] = [None]
+    # The shorter of the two budgets that methods are compared at, 2 d and 4 d.
+    steps = 2 * goal_distance if step_budget is None else step_budget
+    # An H of a method without a graph is refused by `Setting`, with a reason.
     if chosen.needs_graph:
         if source.graph is None:
             raise BenchmarkError(f"method {method} needs a graph: metro build LATENTS.")
         # Read only where no H was chosen: a graph takes time to load.
-        budgets = waypoint_budgets or [load_graph(source.graph).waypoint_budget]
-    elif waypoint_budgets:
-        budgets = waypoint_budgets  # refused by `Setting`, with a reason
-    return [
-        Setting(chosen.name, blocks, budget, step_budget, seed, macro_steps, option)
-        for budget in budgets
-        for blocks in plan_blocks
-        for seed in planner_seeds
-    ]
+        if waypoint_budget is None:
+            waypoint_budget = load_graph(source.graph).waypoint_budget
+    shared = (chosen.name, blocks, waypoint_budget, steps)
+    return [Setting(*shared, seed, macro_steps, option) for seed in planner_seeds]

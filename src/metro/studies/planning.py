@@ -48,14 +48,13 @@ class PlanningConfig:
 
     def metro_settings(self) -> list[Setting]:
         """Return metro's settings, one per planner seed."""
-        budget, steps = self.waypoint_budget, self.step_budget
         return choose_settings(
             self.source,
             METRO.name,
-            plan_blocks=[self.plan_blocks],
-            waypoint_budgets=None if budget is None else [budget],
-            # The shorter of the two budgets that methods are compared at, 2 d and 4 d.
-            step_budget=2 * self.goal_distance if steps is None else steps,
+            goal_distance=self.goal_distance,
+            plan_blocks=self.plan_blocks,
+            waypoint_budget=self.waypoint_budget,
+            step_budget=self.step_budget,
             planner_seeds=self.planner_seeds,
         )
 

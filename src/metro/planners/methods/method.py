@@ -173,15 +173,15 @@ class Method:
     default_macro_steps: int | None = None
     fixed_macro_steps: bool = False
 
-    def choose_plan_blocks(self, chosen: Sequence[int] | None) -> Sequence[int]:
+    def choose_plan_blocks(self, chosen: int | None) -> int:
         """Return the h to plan with, the method's own if none was chosen."""
-        own = [self.default_plan_blocks]
+        own = self.default_plan_blocks
         if chosen is None:
             return own
-        if self.fixed_plan_blocks and list(chosen) != own:
+        if self.fixed_plan_blocks and chosen != own:
             raise BenchmarkError(
-                f"{self.name} plans {own[0]} blocks, as its authors do: leave out "
-                f"--plan-blocks, got {chosen[0]}."
+                f"{self.name} plans {own} blocks, as its authors do: leave out "
+                f"--plan-blocks, got {chosen}."
             )
         return chosen
 

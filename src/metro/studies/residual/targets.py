@@ -113,7 +113,7 @@ def find_sub_goals(
     source: EvalConfig, config: TargetConfig, *, progress: Progress | None = None
 ) -> SubGoals:
     """Return all sub-goals of the runs; they are planned once and kept."""
-    method, budget = find_method(config.method), config.waypoint_budget
+    method = find_method(config.method)
     if method.needs_macro and source.macro is None:
         # Called for its error, which says how to train a macro model.
         require_macro(
@@ -121,14 +121,14 @@ def find_sub_goals(
             None,
             load_frozen(source.model, trust_pickle=source.trust_pickle),
         )
-    budgets = None if budget is None or not method.needs_graph else [budget]
-    steps = config.step_budget
     (setting,) = choose_settings(
         source,
         config.method,
-        plan_blocks=None if config.plan_blocks is None else [config.plan_blocks],
-        waypoint_budgets=budgets,
-        step_budget=2 * config.goal_distance if steps is None else steps,
+        goal_distance=config.goal_distance,
+        plan_blocks=config.plan_blocks,
+        # H of a method without a graph is ignored here, not refused.
+        waypoint_budget=config.waypoint_budget if method.needs_graph else None,
+        step_budget=config.step_budget,
         planner_seeds=[_PLANNER_SEED],
         macro_steps=config.macro_steps,
     )
