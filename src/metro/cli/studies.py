@@ -88,11 +88,10 @@ def saturation(
     Writes one row for each of LATENTS; what OUTPUT already has is not measured again.
     """
     from metro.cli.terminal import progress_bar
-    from metro.studies.saturation import NAME, SaturationConfig, run
+    from metro.studies.saturation import NAME, run
 
-    config = SaturationConfig(latents, output, num_samples, seed)
     with progress_bar("Measuring gaps") as progress:
-        rows = run(config, progress)
+        rows = run(latents, output, num_samples, seed, progress)
     show_study(NAME, rows, as_json)
 
 

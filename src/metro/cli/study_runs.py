@@ -77,7 +77,7 @@ def corpus_size(
     require_worlds("study corpus-size")
     from metro.cli.terminal import progress_bar
     from metro.evaluation.context import EvalConfig
-    from metro.studies.corpus_size.run_corpus_size import SHARES, CorpusSizeConfig, run
+    from metro.studies.corpus_size.run_corpus_size import SHARES, run
     from metro.studies.planning import PlanningConfig
 
     plan = PlanningConfig(
@@ -95,7 +95,8 @@ def corpus_size(
         workers=workers,
     )
     # typer may give an empty list for an option that was left out.
-    rows = run(CorpusSizeConfig(plan, share or SHARES, subset_seed), progress_bar)
+    shares = share or SHARES
+    rows = run(plan, progress_bar, shares=shares, subset_seed=subset_seed)
     show_study("corpus-size", rows, as_json)
 
 

@@ -1,7 +1,7 @@
 """Latent gaps against frames: from how many frames on they say nothing."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -43,37 +43,27 @@ _READING = (
 )
 
 
-@dataclass(frozen=True)
-class SaturationConfig:
-    """What is measured: the options of ``metro saturation``."""
-
-    latents: Sequence[Path]
-    output: Path
-    num_samples: int = NUM_SAMPLES
-    seed: int = 0
-
-    def __post_init__(self) -> None:
-        if self.num_samples < 1 or self.seed < 0:
-            raise BenchmarkError(
-                f"--num-samples must be 1 or more and --seed 0 or more, got "
-                f"{self.num_samples} and {self.seed}."
-            )
-
-
-def run(config: SaturationConfig, progress: Progress) -> list[dict[str, Any]]:
-    """Measure all latents that the file has no row of; return the rows of all."""
+def run(
+    files: Sequence[Path], output: Path, num_samples: int, seed: int, progress: Progress
+) -> list[dict[str, Any]]:
+    """Measure all latents that ``output`` has no row of; return the rows of all."""
+    if num_samples < 1 or seed < 0:
+        raise BenchmarkError(
+            f"--num-samples must be 1 or more and --seed 0 or more, got "
+            f"{num_samples} and {seed}."
+        )
 
     # A generator, so that one file's latents are in memory at a time.
     def wanted() -> Iterator[Any]:
-        for path in config.latents:
+        for path in files:
             latents = read_latents(path)
-            row = describe(latents, num_samples=config.num_samples, seed=config.seed)
+            row = describe(latents, num_samples=num_samples, seed=seed)
             yield row, partial(measure, latents, row)
 
     rows = []
-    for row in measure_missing(wanted(), config.output, run_key):
+    for row in measure_missing(wanted(), output, run_key):
         rows.append(row)
-        progress(len(rows), len(config.latents))
+        progress(len(rows), len(files))
     return rows
 
 

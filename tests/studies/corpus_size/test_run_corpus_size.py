@@ -16,7 +16,6 @@ from metro.evaluation.queries import Query, load_queries
 from metro.evaluation.records import Setting, read_records
 from metro.evaluation.run import evaluate
 from metro.studies.corpus_size.run_corpus_size import (
-    CorpusSizeConfig,
     SubsetConfig,
     choose_episodes,
     run,
@@ -141,7 +140,7 @@ def test_the_whole_corpus_is_the_evaluation(folder, tmp_path):
             plain, tmp_path / name, goal_distance=15, step_budget=15,
             queries=folder / "q.csv", batch=2, **changed,
         )  # fmt: skip
-        return run(CorpusSizeConfig(plan, [100]), bar)
+        return run(plan, bar, shares=[100])
 
     assert outcomes(planned("a.jsonl")) == outcomes(whole)
     reports.clear()

@@ -21,27 +21,21 @@ FEWEST = 2
 """Episodes of a graph: the query's own may be one of them and is held out."""
 
 
-@dataclass(frozen=True)
-class CorpusSizeConfig:
-    """What the study plans; shares of the episodes are in percent."""
-
-    plan: PlanningConfig
-    shares: Sequence[float] = SHARES
-    subset_seed: int = 0
-
-
-def run(config: CorpusSizeConfig, bar: ProgressBar) -> list[Record]:
-    """Plan every query with the graph of every share; return all rows."""
+def run(
+    plan: PlanningConfig,
+    bar: ProgressBar,
+    *,
+    shares: Sequence[float] = SHARES,
+    subset_seed: int = 0,
+) -> list[Record]:
+    """Plan every query with the graph of every share in percent; return all rows."""
     # The evaluation's own options: contexts may differ in their share alone.
     contexts = [
-        SubsetConfig(
-            **vars(config.plan.source), share=share, subset_seed=config.subset_seed
-        )
-        for share in config.shares
+        SubsetConfig(**vars(plan.source), share=share, subset_seed=subset_seed)
+        for share in shares
     ]
-    settings = config.plan.metro_settings()
-    title = f"{len(contexts)} shares"
-    return plan_in_each(contexts, settings, config.plan, bar=bar, title=title)
+    settings, title = plan.metro_settings(), f"{len(contexts)} shares"
+    return plan_in_each(contexts, settings, plan, bar=bar, title=title)
 
 
 def choose_episodes(num_episodes: int, share: float, seed: int) -> NDArray[np.int64]:
