@@ -26,7 +26,6 @@ from metro.models.loading import load_frozen
 from metro.planners.methods.flat import FLAT
 from metro.planners.methods.metro import METRO
 from metro.report.drawing.rollouts import (
-    RouteMap,
     draw_map,
     draw_rollouts,
     record_rollout,
@@ -200,8 +199,8 @@ def _show(
     column = context.benchmark.map_column
     if column is not None:
         background = render_map(context.benchmark, corpus.row(start))
-        route = RouteMap(corpus.column(column), segments, goal, background)
-        draw_map(route, rollouts, picture)
+        route = (corpus.column(column), segments, goal)
+        draw_map(background, *route, rollouts, picture)
     else:
         draw_rollouts(rollouts, shown, picture)
     write_rollout_video(rollouts, shown, video)

@@ -8,7 +8,6 @@ from metro.benchmark import load_benchmark
 from metro.core.itinerary import Segment, SegmentKind
 from metro.report.drawing.rollouts import (
     RecordedRollout,
-    RouteMap,
     draw_map,
     draw_rollouts,
     render_map,
@@ -80,8 +79,8 @@ def test_a_map_is_drawn_the_same_twice(tmp_path):
     ride = Segment(SegmentKind.TEMPORAL, 0, 0, 5, 5, 0.0, 5.0, 5.0)
     places = np.arange(12.0).reshape(6, 2)
     for name, goal in (("a", 5), ("b", 5), ("c", 2)):
-        route = RouteMap(places, [ride], goal, GOAL)
-        draw_map(route, [rollout()], tmp_path / f"{name}.png")
+        file = tmp_path / f"{name}.png"
+        draw_map(GOAL, places, [ride], goal, [rollout()], file)
     drawn = {name: (tmp_path / f"{name}.png").read_bytes() for name in "abc"}
     assert drawn["a"] == drawn["b"] != drawn["c"]
 

@@ -83,25 +83,19 @@ def render_map(benchmark: Benchmark, row: StateColumns) -> Image:
     return picture
 
 
-@dataclass(frozen=True, eq=False)
-class RouteMap:
-    """A route on the map of an environment.
+def draw_map(
+    background: Image,
+    positions: NDArray[Any],
+    segments: Sequence[Segment],
+    goal: int,
+    rollouts: Sequence[RecordedRollout],
+    path: Path,
+) -> None:
+    """Draw the recorded positions and the route, beside the executed paths, as PNG.
 
-    Attributes:
-        positions: ``[N, 2]`` the agent's position in every recorded frame, pixels.
-        segments: Segments of the route.
-        goal: The frame to reach.
-        background: The environment in the same pixels.
+    Positions of the agent, ``[N, 2]`` in every recorded frame, are pixels of the
+    background; the goal is the frame to reach.
     """
-
-    positions: NDArray[Any]
-    segments: Sequence[Segment]
-    goal: int
-    background: Image
-
-
-def draw_map(route: RouteMap, rollouts: Sequence[RecordedRollout], path: Path) -> None:
-    """Draw the recorded positions and the route, beside the executed paths, as PNG."""
     # Not pyplot: it keeps every figure alive, and its backend is global.
     from matplotlib.backends.backend_agg import FigureCanvasAgg
     from matplotlib.figure import Figure
@@ -110,12 +104,12 @@ def draw_map(route: RouteMap, rollouts: Sequence[RecordedRollout], path: Path) -
     FigureCanvasAgg(figure)
     left, right = figure.subplots(1, 2)
     for axes in (left, right):
-        axes.imshow(route.background, alpha=0.45)
+        axes.imshow(background, alpha=0.45)
         axes.set_axis_off()
     # Every third: dots of neighbouring frames overlap anyway.
-    left.scatter(*route.positions[::3].T, s=0.6, c="#999999", linewidths=0)
-    _draw_route(left, route)
-    left.set_title(_route_title(route.segments), fontsize=10)
+    left.scatter(*positions[::3].T, s=0.6, c="#999999", linewidths=0)
+    _draw_route(left, positions, segments)
+    left.set_title(_route_title(segments), fontsize=10)
     for rollout, colour in zip(rollouts, _PATH_COLOURS, strict=False):
         right.plot(*rollout.path.T, color=colour, lw=1.6, label=rollout.result)
     right.legend(
@@ -124,7 +118,7 @@ def draw_map(route: RouteMap, rollouts: Sequence[RecordedRollout], path: Path) -
     right.set_title("What was driven, in the real environment", fontsize=10)
     for axes in (left, right):
         _mark(axes, rollouts[0].path[0], "start", "o")
-        _mark(axes, route.positions[route.goal], "goal", "*")
+        _mark(axes, positions[goal], "goal", "*")
     figure.savefig(path)
 
 
@@ -133,18 +127,20 @@ def _mark(axes: Any, place: NDArray[Any], name: str, sign: str) -> None:
     axes.annotate(name, place, xytext=(7, -11), textcoords="offset points", fontsize=9)
 
 
-def _draw_route(axes: Any, route: RouteMap) -> None:
+def _draw_route(
+    axes: Any, positions: NDArray[Any], segments: Sequence[Segment]
+) -> None:
     """Draw temporal segments as lines, one colour per episode, and bridges as rings."""
     colours: dict[int, str] = {}
-    for segment in route.segments:
+    for segment in segments:
         if segment.start is None or segment.stop is None:
             continue
         if segment.kind is SegmentKind.TEMPORAL and segment.episode is not None:
             colour = colours.setdefault(segment.episode, f"C{len(colours) % 10}")
-            followed = route.positions[segment.start : segment.stop + 1]
+            followed = positions[segment.start : segment.stop + 1]
             axes.plot(*followed.T, "-", color=colour, lw=2.4)
         else:
-            ends = route.positions[[segment.start, segment.stop]]
+            ends = positions[[segment.start, segment.stop]]
             axes.plot(*ends.T, "o", mfc="none", mec="black", ms=5, lw=0)
 
 
