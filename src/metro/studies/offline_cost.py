@@ -159,7 +159,6 @@ def _measure(
     # The load says how far to trust the minutes: others may have used the machine.
     before = os.getloadavg()[0]
     with torch_threads(setting["threads"]):
-        _load_kernels(latents)
         spent = measure_offline(
             *(corpus, model, latents),
             waypoint_budget=setting["waypoint_budget"],
@@ -171,15 +170,6 @@ def _measure(
         "load": [round(before, 2), round(os.getloadavg()[0], 2)],
         "cores": os.cpu_count(),
     }
-
-
-def _load_kernels(latents: "Latents") -> None:
-    """Load compiled kernels now, outside the measured time."""
-    from metro.core.neighbours import SMALL, find_neighbours
-
-    # Just enough frames: below SMALL another path is taken, which loads nothing.
-    needed = int((latents.episode_lengths.cumsum() < SMALL).sum()) + 1
-    find_neighbours(latents.subset(range(min(needed, latents.num_episodes))))
 
 
 def _parse(row: Record) -> tuple[tuple[str, ...], tuple[str, ...]]:

@@ -139,7 +139,6 @@ def test_the_offline_cost_is_measured(folder, parts):
     corpus, model, _ = parts
     cost = measure_offline(corpus, model, load(folder / "tworoom.latents"))
     assert min(cost.encode, cost.table, cost.graph) > 0
-    assert cost.total == cost.encode + cost.table + cost.graph
 
 
 @pytest.mark.parametrize("part", ["model", "corpus"])
