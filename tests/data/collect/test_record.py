@@ -241,9 +241,10 @@ def test_an_error_of_a_worker_reaches_the_caller(tworoom, tmp_path):
     spec = RecordingSpec(tworoom, 2, 0, "crossing", 32, "stock", 4)
     missing = tmp_path / "missing"
     with pytest.raises(FileNotFoundError, match="episode-0000000"):
-        workers.record_in_processes(
-            spec, missing, [0], print, workers=1, renderer=find_renderer(tworoom)
-        )
+        for _ in workers.record_episodes(
+            spec, missing, [0], workers=2, renderer=find_renderer(tworoom)
+        ):
+            pass
 
 
 def test_nothing_is_replaced_without_force(corpus, tworoom, tmp_path):

@@ -7,6 +7,8 @@ then renamed, so that NAME is never half a corpus.
 
 import shutil
 from collections.abc import Iterator
+from contextlib import closing
+from itertools import chain
 from pathlib import Path
 
 from metro.benchmark import Benchmark
@@ -15,11 +17,9 @@ from metro.data.collect.hdf5_writer import write_corpus
 from metro.data.collect.spec import RecordingSpec
 from metro.data.collect.workers import (
     episode_file,
-    record_here,
-    record_in_processes,
+    record_episodes,
 )
 from metro.data.formats.hdf5_layout import SETTINGS
-from metro.envs.cpu_determinism import is_common
 from metro.envs.rendering import Renderer, find_renderer
 from metro.errors import BenchmarkError, StorageError, one_line
 from metro.storage.atomic import sync, write_atomically
@@ -135,25 +135,15 @@ def _record_missing(
     whole = {number for number in kept if load_episode(files[number]) is not None}
     warn_of_damage(folder, len(kept) - len(whole))
     missing = [number for number in numbers if number not in whole]
-    finished = spec.episodes - len(missing)
-
-    def done() -> None:
-        nonlocal finished
-        finished += 1
-        if progress is not None:
-            progress(finished, spec.episodes)
-
-    if progress is not None:
-        progress(finished, spec.episodes)
     workers = min(workers, len(missing))
-    # Libraries choose their kernels when they are loaded: a process that was started
-    # otherwise must leave the recording to children.
-    if workers > 1 or (missing and not is_common()):
-        record_in_processes(
-            spec, folder, missing, done, workers=workers, renderer=renderer
-        )
-    elif missing:
-        record_here(spec, folder, missing, done)
+    recorded = record_episodes(
+        spec, folder, missing, workers=workers, renderer=renderer
+    )
+    # Closed explicitly: an error in `progress` must end the workers now.
+    with closing(recorded):
+        for finished, _ in enumerate(chain([None], recorded), start=len(whole)):
+            if progress is not None:
+                progress(finished, spec.episodes)
 
 
 def _assemble(spec: RecordingSpec, folder: Path, path: Path, renderer: str) -> None:

@@ -4,18 +4,16 @@ Each finished episode is written to disk at once.
 """
 
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Generator, Sequence
 from contextlib import closing
-from dataclasses import dataclass
 from pathlib import Path
 
 from metro.data.collect.episode import record_episode, save_episode
 from metro.data.collect.spec import RecordingSpec
 from metro.envs import open_env
-from metro.envs.cpu_determinism import for_children
+from metro.envs.cpu_determinism import for_children, is_common
 from metro.envs.rendering import Renderer, adopt
 from metro.pool import run_tasks
-from metro.types import Env
 
 
 def episode_file(folder: Path, number: int) -> Path:
@@ -23,65 +21,53 @@ def episode_file(folder: Path, number: int) -> Path:
     return folder / f"episode-{number:07d}.npz"
 
 
-@dataclass(frozen=True)
 class Recorder:
     """Records single episodes of ``spec`` into ``folder`` with one open environment."""
 
-    spec: RecordingSpec
-    folder: Path
-    env: Env
-
-    @classmethod
-    def open(cls, spec: RecordingSpec, folder: Path) -> "Recorder":
-        """Return a recorder with an environment of its own."""
-        env = open_env(
+    def __init__(self, spec: RecordingSpec, folder: Path) -> None:
+        self._spec, self._folder = spec, folder
+        self._env = open_env(
             spec.benchmark, image_size=spec.image_size, rendering=spec.rendering
         )
-        return cls(spec, folder, env)
 
     def record(self, number: int) -> None:
         """Record and save the episode ``number``."""
-        episode = record_episode(self.spec, self.env, number)
-        save_episode(episode, episode_file(self.folder, number))
+        episode = record_episode(self._spec, self._env, number)
+        save_episode(episode, episode_file(self._folder, number))
+
+    def close(self) -> None:
+        """Close the environment."""
+        self._env.close()
 
 
-def record_here(
-    spec: RecordingSpec, folder: Path, numbers: Sequence[int], done: Callable[[], None]
-) -> None:
-    """Record episodes in this process, calling ``done`` after each."""
-    recorder = Recorder.open(spec, folder)
-    try:
-        for number in numbers:
-            recorder.record(number)
-            done()
-    finally:
-        recorder.env.close()
-
-
-def record_in_processes(
+def record_episodes(
     spec: RecordingSpec,
     folder: Path,
     numbers: Sequence[int],
-    done: Callable[[], None],
     *,
     workers: int,
     renderer: Renderer,
-) -> None:
-    """Record episodes in ``workers`` processes, calling ``done`` after each.
+) -> Generator[None, None, None]:
+    """Record episodes, here or in ``workers`` processes; yield after each.
 
     The first error of a worker ends all of them; so does Ctrl-C.
     """
-    finished = run_tasks(
-        Recorder.record,
-        numbers,
-        open_context=_open_recorder,
-        arguments=(spec, folder, renderer),
-        workers=workers,
-    )
-    # Closed explicitly: an error in `done` must end the workers now.
-    with for_children(), closing(finished):
-        for _ in finished:
-            done()
+    # Libraries choose their kernels when they are loaded: a process that was started
+    # otherwise must leave the recording to children.
+    if workers > 1 or (numbers and not is_common()):
+        with for_children():
+            yield from run_tasks(
+                Recorder.record,
+                numbers,
+                open_context=_open_recorder,
+                arguments=(spec, folder, renderer),
+                workers=workers,
+            )
+    elif numbers:
+        with closing(Recorder(spec, folder)) as recorder:
+            for number in numbers:
+                recorder.record(number)
+                yield
 
 
 def use_one_thread() -> None:
@@ -103,4 +89,4 @@ def _open_recorder(spec: RecordingSpec, folder: Path, renderer: Renderer) -> Rec
     """
     use_one_thread()
     adopt(renderer)
-    return Recorder.open(spec, folder)
+    return Recorder(spec, folder)
