@@ -26,6 +26,7 @@ from metro.models.loading import load_model
 from metro.planners.cem import CEMSettings
 from metro.planners.policy import FlatPolicy, MetroPolicy
 from metro.planners.policy_base import usual_settings
+from metro.planners.proposals import RECORDED_SEARCH
 from metro.storage.artefacts import load_graph
 
 EPISODES, START, DISTANCE = [1, 4, 6], 5, 20
@@ -106,6 +107,44 @@ def test_solvers_of_swm_plug_in(graph, model, corpus, tworoom, name):
         make_solver=lambda cost: made(cost, num_samples=100, n_steps=5),
     )
     assert run_world(lambda w: w.set_policy(policy), corpus, tworoom).sum() >= 2
+
+
+@pytest.mark.parametrize("name", ["CEMSolver", "GradientSolver"])
+def test_solvers_of_swm_start_from_recorded_actions(graph, model, corpus, world, name):
+    """Left without anything to search, they drive as recorded and arrive."""
+    import_swm()
+    import stable_worldmodel.solver as solvers
+
+    options = {
+        "CEMSolver": {"num_samples": 4, "topk": 2, "n_steps": 1, "var_scale": 1e-9},
+        "GradientSolver": {"n_steps": 1, "optimizer_kwargs": {"lr": 0.0}},
+    }
+    policy = MetroPolicy(
+        graph,
+        model,
+        proposals="recorded",
+        recorded=corpus.column("action"),
+        make_solver=lambda cost: getattr(solvers, name)(cost, **options[name]),
+    )
+    assert drive(policy, world, corpus.frames(1)[START + DISTANCE]) is not None
+
+
+def test_proposals_choose_where_micro_plans_start(graph, model, corpus, world):
+    """Recorded if the actions are given, unless gaussian is asked for."""
+    actions, goal = corpus.column("action"), corpus.frames(1)[START + DISTANCE]
+
+    def first(**options):
+        return MetroPolicy(graph, model, **options).act(world.render(), goal).tolist()
+
+    plain, recorded = first(settings=RECORDED_SEARCH), first(recorded=actions)
+    assert plain != recorded
+    assert first(recorded=actions, proposals="recorded") == recorded
+    found = first(recorded=actions, proposals="gaussian", settings=RECORDED_SEARCH)
+    assert found == plain
+    with pytest.raises(BenchmarkError, match=r"^proposals=\"recorded\" needs .*column"):
+        MetroPolicy(graph, model, proposals="recorded")
+    with pytest.raises(BenchmarkError, match="^proposals must be .*, got 'best'"):
+        MetroPolicy(graph, model, proposals="best")
 
 
 @pytest.fixture

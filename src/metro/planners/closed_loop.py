@@ -207,7 +207,7 @@ def _plan(
 ) -> NDArray[np.float32]:
     """Return plans, around what the selectors propose if all of them do."""
     proposing: list[Any] = [episode.selector for episode in episodes]
-    # Solvers of others take no first guess, and a batch is planned in one way.
+    # A planner may take no first guess, and a batch is planned in one way.
     all_propose = all(isinstance(one, ProposingSelector) for one in proposing)
     if not isinstance(planner, GuessingPlanner) or not all_propose:
         return planner.plan(observed, targets, numbers)

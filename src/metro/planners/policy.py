@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,28 +44,33 @@ class MetroPolicy(Policy):
     Paper: Alg. 1, Sec. 5.4.
 
     Args:
-        graph: The graph, or its file; made with the same model.
+        graph: The graph, or its file; made with the same model. Its bridges are priced
+            as it was built, ``pricing="gap"`` or ``"reach"``.
         model: As for every `Policy`, which also explains the other options.
         held_out: For every environment the episode to leave out, or None.
         recorded: ``[N, A]`` raw actions of the graph's frames, as
-            ``corpus.column("action")`` has them. Micro plans then start from the
-            actions along the route. Decision: D38.
+            ``corpus.column("action")`` has them.
+        proposals: Where micro plans start: ``"gaussian"``, from nothing, as the paper;
+            or ``"recorded"``, from the actions along the route, also with a solver of
+            swm. None: from ``recorded`` if it is given. Decision: D38.
         memory: Whether jumps that were tried in vain cost more until the goal changes,
             so that a stuck robot goes another way. Decision: D39.
         trust_graph: Accept a graph that does not say which model it was made with.
     """
 
-    def __init__(
+    def __init__(  # noqa: PLR0913
         self,
         graph: FrameGraph | Named,
         model: WorldModel | Named,
         *,
         held_out: Sequence[int | None] | None = None,
         recorded: NDArray[Any] | None = None,
+        proposals: Literal["gaussian", "recorded"] | None = None,
         memory: bool = False,
         trust_graph: bool = False,
         **options: Any,
     ) -> None:
+        recorded = _chosen_actions(proposals, recorded)
         if recorded is not None:
             options.setdefault("settings", RECORDED_SEARCH)
         super().__init__(model, **options)
@@ -141,6 +146,22 @@ class MetroPolicy(Policy):
         latents = self.graph.latents
         latent: Vector = latents.z[latents.require_frame("goal", frame)]
         return latent
+
+
+def _chosen_actions(
+    proposals: str | None, recorded: NDArray[Any] | None
+) -> NDArray[Any] | None:
+    """Return the actions that micro plans start from; None: they start from nothing."""
+    if proposals not in (None, "gaussian", "recorded"):
+        raise BenchmarkError(
+            f'proposals must be "gaussian" or "recorded", got {proposals!r}.'
+        )
+    if proposals == "recorded" and recorded is None:
+        raise BenchmarkError(
+            'proposals="recorded" needs the actions of the graph\'s frames: '
+            'recorded=corpus.column("action").'
+        )
+    return None if proposals == "gaussian" else recorded
 
 
 class FlatPolicy(Policy):

@@ -44,6 +44,14 @@ class LatentCost:
 class SolverPlanner:
     """Encodes frames, and plans with a solver of stable-worldmodel.
 
+    Proposed actions become the solver's initial action, which all solvers of swm 0.1.1
+    for continuous actions start from: CEM, iCEM, MPPI, predictive sampling, gradients
+    and the Lagrangian one. How widely they search around it stays their own setting.
+    iCEM alone cuts its candidates, hence also recorded actions, at one standard
+    deviation of normalised actions.
+    Categorical CEM ignores it and projected gradients expect one-hot actions; both
+    refuse the continuous actions of a world model anyway. Decision: D38.
+
     Args:
         model: The frozen world model.
         make_solver: Called with the cost; such as ``lambda cost: ICEMSolver(cost)``.
@@ -67,11 +75,12 @@ class SolverPlanner:
         self._model, self._action_stats = model, action_stats
         self._solver = make_solver(LatentCost(model))
         block = model.action_block
+        self.num_frames = plan_blocks * block
         config = SimpleNamespace(
             horizon=plan_blocks,
             receding_horizon=plan_blocks,
             action_block=block,
-            plan_len=plan_blocks * block,
+            plan_len=self.num_frames,
             # Plans are executed whole: nothing is left to start the next one from.
             warm_start=False,
         )
@@ -84,13 +93,27 @@ class SolverPlanner:
         return latents
 
     def plan(
-        self, observed: NDArray[Any], target: NDArray[Any], queries: Sequence[int]
+        self,
+        observed: NDArray[Any],
+        target: NDArray[Any],
+        queries: Sequence[int],
+        proposed: NDArray[np.float32] | None = None,
     ) -> NDArray[np.float32]:
-        """Return raw actions ``[B, plan_blocks * action_block, A]``."""
+        """Return raw actions ``[B, plan_blocks * action_block, A]``.
+
+        The solver starts from ``proposed`` raw actions of the same shape, if given.
+        """
         infos = {
             "observed": torch.from_numpy(np.array(observed, dtype=np.float32)),
             "target": torch.from_numpy(np.array(target, dtype=np.float32)),
         }
-        blocks = self._solver(infos, init_action=None)["actions"].detach().cpu()
+        first = None
+        if proposed is not None:
+            width = self._model.action_block * self._model.action_size
+            scaled = self._action_stats.normalise(proposed)
+            first = torch.from_numpy(scaled.reshape(len(proposed), -1, width))
+            # Gradient solvers add their noise to it where they keep their candidates.
+            first = first.to(self._model.device)
+        blocks = self._solver(infos, init_action=first)["actions"].detach().cpu()
         actions = blocks.numpy().reshape(len(blocks), -1, self._model.action_size)
         return self._action_stats.denormalise(actions)
