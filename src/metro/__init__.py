@@ -34,6 +34,7 @@ if TYPE_CHECKING:
     from metro.models.action_stats import ActionStats
     from metro.models.loading import load_model
     from metro.planners.cem import CEM, CEMSettings
+    from metro.planners.lazy_reach import LazyReach
     from metro.planners.policy import FlatPolicy, MetroPolicy
 
 _LAZY = {
@@ -42,6 +43,7 @@ _LAZY = {
     "CEMSettings": "metro.planners.cem",
     "Corpus": "metro.data.corpus",
     "FlatPolicy": "metro.planners.policy",
+    "LazyReach": "metro.planners.lazy_reach",
     "MetroPolicy": "metro.planners.policy",
     "encode_corpus": "metro.data.encode",
     "load_model": "metro.models.loading",
@@ -60,6 +62,7 @@ __all__ = [
     "FlatPolicy",
     "FrameGraph",
     "Latents",
+    "LazyReach",
     "MetroError",
     "MetroPlanner",
     "MetroPolicy",

@@ -17,12 +17,8 @@ from metro import (
 )
 from metro.core.latents import Latents
 from metro.core.planner import SubGoalKind
-from metro.core.reach import (
-    MOST_CHARGED,
-    ReachPricing,
-    measure_table,
-    reach_distances,
-)
+from metro.core.reach import MOST_CHARGED, ReachPricing, reach_distances
+from metro.data.reach_table import measure_table
 from metro.errors import GraphError, PricingError
 
 H = 6
@@ -212,31 +208,3 @@ def test_a_table_without_distances_is_refused(parts):
     latents, table, pricing = parts
     with pytest.raises(GraphError, match="no reach distances"):
         build_graph(latents, replace(table, reach=None), pricing, PRICING)
-
-
-def test_measuring_resumes_and_does_not_depend_on_threads(parts, tmp_path):
-    """Finished rows are kept; any number of threads gives the same table."""
-    from metro.storage.parts import Parts
-
-    latents, table, _ = parts
-    calls = []
-
-    def dying(origins, targets):
-        calls.append(len(origins))
-        if len(calls) == 2:
-            raise KeyboardInterrupt
-        return Sideways()(origins, targets)
-
-    with pytest.raises(KeyboardInterrupt):
-        measure_table(latents, table.frame, dying, checkpoint=Parts(tmp_path, "x"))
-    counted = []
-
-    def counting(origins, targets):
-        counted.append(len(origins))
-        return Sideways()(origins, targets)
-
-    again = measure_table(
-        latents, table.frame, counting, workers=2, checkpoint=Parts(tmp_path, "x")
-    )
-    assert sum(counted) < latents.num_frames
-    assert np.array_equal(again, table.reach)

@@ -86,13 +86,56 @@ def test_the_papers_way_on_a_graph_with_reach_is_the_papers(
     assert rows[0]["frames_to_success"] == rows[1]["frames_to_success"]
 
 
-def test_reach_needs_a_graph_that_has_it(tworoom_folder, tmp_path):
+def wide_by_gap(reach_file, folder):
+    """The same neighbours as the file's, priced by gap."""
+    graph = metro.load_graph(reach_file)
+    table = graph.table.nearest(32)
+    metro.save(metro.build_graph(graph.latents, table, graph.pricing), folder)
+    return folder
+
+
+def test_a_graph_priced_by_gap_gives_the_answers_of_one_that_was_measured(
+    reach_file, tworoom_folder, tmp_path
+):
+    """Evaluated and asked for a route, without being built again."""
+    rows, shown = [], []
+    corpus = str(tworoom_folder / "tworoom.h5")
+    by_gap = wide_by_gap(reach_file, tmp_path / "gap.metro")
+    for number, graph in enumerate([reach_file, by_gap]):
+        config = EvalConfig("tworoom", corpus, MODEL, graph)
+        setting = Setting("metro", 1, 8, 20, 7, option="reach")
+        queries = [Query(0, 0, 20), Query(1, 2, 22)]
+        rows.append(evaluate(config, setting, queries, tmp_path / f"{number}.jsonl"))
+        words = ("--from", 3, "--to", 300, "--json", "--pricing", "reach")
+        done = run("route", graph, *words, "--model", MODEL, "--corpus", corpus)
+        assert done.exit_code == 0, done.output
+        shown.append(done.output)
+    assert shown[0] == shown[1]
+    for one, other in zip(*rows, strict=True):
+        assert one["error"] is None
+        assert one["frames_to_success"] == other["frames_to_success"]
+        assert one["kinds"] == other["kinds"]
+
+
+def test_memory_needs_a_graph_that_was_measured(tworoom_folder, tmp_path):
     """A graph priced by gap is refused, with the command that makes the other."""
     graph = tworoom_folder / "tworoom.metro"
     config = EvalConfig("tworoom", str(tworoom_folder / "tworoom.h5"), MODEL, graph)
-    setting = Setting("metro", 1, 8, 20, 7, option="reach")
+    setting = Setting("metro", 1, 8, 20, 7, option="reach-memory")
     with pytest.raises(BenchmarkError, match="metro build LATENTS --pricing reach"):
         evaluate(config, setting, [Query(0, 0, 20)], tmp_path / "rows.jsonl")
+
+
+def test_a_policy_takes_reach_as_it_is_needed(tworoom_folder):
+    """No graph is built again; memory is refused."""
+    with metro.open_corpus(tworoom_folder / "tworoom.h5") as corpus:
+        frame, goal = corpus.frames(0)[0], corpus.frames(9)[10]
+        graph = metro.load_graph(tworoom_folder / "tworoom.metro")
+        model = metro.load_model(MODEL)
+        lazy = metro.LazyReach.from_corpus(graph, corpus, model)
+    assert np.isfinite(metro.MetroPolicy(lazy, model).act(frame, goal)).all()
+    with pytest.raises(BenchmarkError, match="which a LazyReach cannot"):
+        metro.MetroPolicy(lazy, model, memory=True)
 
 
 def test_a_policy_plans_with_reach_and_recorded_actions(reach_file, tworoom_folder):

@@ -7,7 +7,8 @@ import numpy as np
 
 import metro
 from metro.core.inspect import inspect_graph
-from metro.core.reach import ReachPricing, measure_table
+from metro.core.reach import ReachPricing
+from metro.data.reach_table import measure_table
 from metro.storage.readers import read_latents
 
 NUM_FRAMES, DIM, EPISODES, BUDGET = 3_000, 20, 50, 8

@@ -182,9 +182,19 @@ def route(
     storyboard: Annotated[
         Path | None, option("Picture (.png) or video (.gif) of the route to write.")
     ] = None,
+    pricing: Annotated[
+        str,
+        option(
+            "gap or reach: how jumps are priced. Any graph can be priced by reach: "
+            "what routes use is measured on the way. Needs --model and --corpus."
+        ),
+    ] = "gap",
+    model: Annotated[
+        str | None, options.model_option("World model of the graph, for reach.")
+    ] = None,
     corpus: Annotated[
         str | None,
-        options.corpus_option("Recorded episodes, for the storyboard's pictures."),
+        options.corpus_option("Recorded episodes, for reach or the storyboard."),
     ] = None,
     every: Annotated[
         int, option("Frames between two pictures of a long segment.", least=1)
@@ -198,19 +208,17 @@ def route(
     With --storyboard and --corpus it is also drawn in recorded pictures: one colour per
     episode, bridges marked with their price.
     """
-    from metro import find_routes
     from metro.cli.terminal import print_journey
     from metro.core.itinerary import path_segments
     from metro.storage.artefacts import load_graph
 
-    _check_storyboard(storyboard, corpus, force=force)
+    sources = _is_by_reach(pricing, model, corpus)
+    _check_storyboard(storyboard, corpus, by_reach=bool(sources), force=force)
     network = load_graph(graph, verify=verify)
     latents = network.latents
     start = latents.require_frame("--from", start)
     goal = latents.require_frame("--to", goal)
-    segments = path_segments(
-        find_routes(network, latents.z[goal], held_out=held_out), start
-    )
+    segments = path_segments(_routes_to(network, goal, held_out, sources), start)
     if storyboard is not None and corpus is not None:
         from metro.report.drawing.storyboard import write_storyboard
 
@@ -222,11 +230,35 @@ def route(
         print_journey(latents, start, goal, segments, held_out=held_out)
 
 
+def _routes_to(
+    graph: Any,
+    goal: int,
+    held_out: int | None,
+    sources: tuple[str, str] | None,
+) -> Any:
+    """Return the routes to a frame, priced by reach if there is a model for it."""
+    from metro import LazyReach, find_routes
+    from metro.data.corpus import open_corpus
+    from metro.models.loading import load_model
+    from metro.models.reach_measure import attach_reach
+
+    latent = graph.latents.z[goal]
+    if sources is None:
+        return find_routes(graph, latent, held_out=held_out)
+    model = load_model(sources[0])
+    if graph.reach is not None:
+        return find_routes(attach_reach(graph, model), latent, held_out=held_out)
+    with open_corpus(sources[1]) as recording:
+        lazy = LazyReach.from_corpus(graph, recording, model)
+    return lazy.find_routes(latent, held_out=held_out)
+
+
 def _check_storyboard(
-    storyboard: Path | None, corpus: str | None, *, force: bool
+    storyboard: Path | None, corpus: str | None, *, by_reach: bool, force: bool
 ) -> None:
     """Refuse a storyboard that could not be drawn, before the search."""
-    if (storyboard is None) != (corpus is None):
+    is_alone = (storyboard is None) != (corpus is None)
+    if is_alone and not (by_reach and storyboard is None):
         raise typer.BadParameter("--storyboard and --corpus go together.")
     if storyboard is not None:
         from metro.report.drawing.storyboard import require_place

@@ -16,11 +16,24 @@ from metro.core.neighbours import (
     require_num_neighbours,
 )
 from metro.core.pricing import DEFAULT_QUANTILE, PricingCurve, check_fit
-from metro.core.reach import MOST_CHARGED, ReachMeasure, ReachPricing
+from metro.core.reach import (
+    MOST_CHARGED,
+    ReachDistances,
+    ReachMeasure,
+    ReachPricing,
+)
 from metro.errors import GraphError
 from metro.kernels.checks import check_bridges, check_within
 from metro.kernels.neighbours.cheapest import cheapest_per_episode
-from metro.types import Costs, FrameIds, NeighbourIndex, Offsets, PartStore, Progress
+from metro.types import (
+    Costs,
+    FrameIds,
+    Gaps,
+    NeighbourIndex,
+    Offsets,
+    PartStore,
+    Progress,
+)
 
 TEMPORAL_COST = 1.0
 """What one step forward along an episode costs, in frames."""
@@ -205,7 +218,7 @@ class FrameGraph:
         if not self.is_directed:
             return self.bridge_offsets, self.bridge_frame, self.bridge_cost
         end = np.repeat(np.arange(self.num_frames), np.diff(self.bridge_offsets))
-        return _by_frame(self.bridge_frame, end, self.bridge_cost, self.num_frames)
+        return edges_by_frame(self.bridge_frame, end, self.bridge_cost, self.num_frames)
 
     def bridges(self) -> tuple[NDArray[np.int64], NDArray[np.int64], Costs]:
         """Return (u, v, cost) of bridges u → v, sorted; symmetric ones once, u < v."""
@@ -297,7 +310,7 @@ def build_graph(
     low, high = np.divmod(ends, latents.num_frames)
     cost = pricing.price(table.gap[kept][first])
     u, v = np.concatenate([low, high]), np.concatenate([high, low])
-    bridges = _by_frame(u, v, np.concatenate([cost, cost]), latents.num_frames)
+    bridges = edges_by_frame(u, v, np.concatenate([cost, cost]), latents.num_frames)
     return FrameGraph(latents, table, pricing, *bridges)
 
 
@@ -312,20 +325,40 @@ def _build_directed(
     if table.reach is None:
         raise GraphError("The neighbour table has no reach distances: measure_table.")
     require_num_neighbours(num_links)
-    within = (table.gap <= pricing.radius) & (table.frame >= 0)
-    price = pricing.price(np.where(within, table.gap, 0.0))
-    cost = np.where(within, price + reach.charge(table.reach), np.inf)
-    episodes = latents.episode_of(np.maximum(table.frame, 0))
-    kept = cheapest_per_episode(cost, episodes, table.frame, num_links)
+    price, cost = price_jumps(
+        latents, table.frame, table.gap, table.reach, pricing, reach, num_links
+    )
+    kept = np.isfinite(cost)
     start, _ = np.nonzero(kept)
     end, price, cost = table.frame[kept], price[kept], cost[kept]
-    offsets, frame, costs = _by_frame(end, start, cost, latents.num_frames)
-    prices = _by_frame(end, start, price, latents.num_frames)[2]
+    offsets, frame, costs = edges_by_frame(end, start, cost, latents.num_frames)
+    prices = edges_by_frame(end, start, price, latents.num_frames)[2]
     bridges = (offsets, frame, costs, prices)
     return FrameGraph(latents, table, pricing, *bridges, reach, num_links)
 
 
-def _by_frame(
+def price_jumps(  # noqa: PLR0913
+    latents: Latents,
+    frame: FrameIds,
+    gap: Gaps,
+    distances: ReachDistances,
+    pricing: PricingCurve,
+    reach: ReachPricing,
+    num_links: int,
+) -> tuple[Costs, Costs]:
+    """Return the prices and costs ``[B, K]`` of rows of a table; ``inf``: not kept.
+
+    Decision: D37.
+    """
+    within = (gap <= pricing.radius) & (frame >= 0)
+    price = pricing.price(np.where(within, gap, 0.0))
+    cost = np.where(within, price + reach.charge(distances), np.inf)
+    episodes = latents.episode_of(np.maximum(frame, 0))
+    kept = cheapest_per_episode(cost, episodes, frame, num_links)
+    return price, np.where(kept, cost, np.inf)
+
+
+def edges_by_frame(
     frames: NDArray[Any], others: NDArray[Any], values: Costs, num_frames: int
 ) -> tuple[Offsets, FrameIds, Costs]:
     """Return offsets, other ends and values of edges, sorted by frame, then end."""

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from metro.core.entry import entry_at
 from metro.core.graph import TEMPORAL_COST
 from metro.core.planner import MetroPlanner
 from metro.core.search import Routes
@@ -61,19 +62,22 @@ def path_segments(routes: Routes, start: int) -> list[Segment]:
     A frame of the held-out episode is no vertex: from there the path enters the graph
     as an observation does.
     """
-    # Any frame may be asked for, also one that an early stop left unsettled.
-    routes = routes.complete()
     latents = routes.graph.latents
     start = latents.require_frame("start", start)
     segments: list[Segment] = []
     entered: int | None = start
     if int(latents.episode_of(start)) == routes.held_out:
-        sub_goal = MetroPlanner(routes)(latents.z[start])
+        planner = MetroPlanner(routes)
+        sub_goal = planner(latents.z[start])
+        routes = planner.routes
         entered = sub_goal.entry if sub_goal.cost_to_go < np.inf else None
         if entered is not None:
             segments = [
                 _jump(routes, SegmentKind.ENTER, latents.z[start], None, entered)
             ]
+    else:
+        # Any frame may be asked for, also one that an early stop left unsettled.
+        routes = routes.until_certain(entry_at(start))
     path = [] if entered is None else routes.route(entered)
     if not path:
         return []

@@ -5,8 +5,6 @@ carries. The frozen model can: predict what random action blocks lead to, and me
 how far a look-alike frame lies outside of that.
 """
 
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import Any, Protocol
 
@@ -15,16 +13,13 @@ from numpy.typing import NDArray
 
 from metro.core.latents import Latents
 from metro.errors import PricingError
-from metro.types import Costs, FrameIds, PartStore, Progress
+from metro.types import Costs, FrameIds
 
 ReachDistances = NDArray[np.float32]
 """m, reach distances; ``inf`` where there is no frame."""
 
 MOST_CHARGED = 1_024.0
 """Frames; no jump is charged more, so that a search needs few buckets."""
-
-_ROWS = 256
-"""Frames whose reach is measured at once."""
 
 
 class ReachMeasure(Protocol):
@@ -99,50 +94,14 @@ def reach_distances(
     return np.asarray(np.sqrt(left / noise))
 
 
-def measure_table(  # noqa: PLR0913
+def measure_rows(
     latents: Latents,
     frame: FrameIds,
     measure: ReachMeasure,
-    *,
-    workers: int = 1,
-    prepare: Callable[[], None] | None = None,
-    progress: Progress | None = None,
-    checkpoint: PartStore | None = None,
+    rows: NDArray[np.int64],
 ) -> ReachDistances:
-    """Return m from every frame to its neighbours, ``[N, K]`` like ``frame``.
-
-    Args:
-        latents: The corpus.
-        frame: ``[N, K]`` the neighbours; -1: none.
-        measure: The world model's reach; several threads may call it.
-        workers: Number of threads. The result is always the same.
-        prepare: Called once by every thread.
-        progress: Called with (done, total) frames.
-        checkpoint: Where finished rows are kept, so that an interrupted run resumes.
-    """
-    found = np.full(frame.shape, np.inf, dtype=np.float32)
-    done = np.zeros(len(frame), dtype=np.bool_)
-    for part in () if checkpoint is None else checkpoint.finished():
-        found[part["frames"]], done[part["frames"]] = part["reach"], True
-    blocks = np.array_split(np.arange(len(frame)), -(-len(frame) // _ROWS))
-    left = [rows for rows in blocks if not done[rows].all()]
-
-    def measured(rows: NDArray[np.int64]) -> ReachDistances:
-        # A missing neighbour is measured as frame 0, and then forgotten.
-        near = frame[rows]
-        distances = measure(latents.z[rows], latents.z[np.maximum(near, 0)])
-        return np.where(near >= 0, distances, np.inf).astype(np.float32)
-
-    try:
-        with ThreadPoolExecutor(workers, initializer=prepare) as pool:
-            for rows, distances in zip(left, pool.map(measured, left), strict=True):
-                found[rows], done[rows] = distances, True
-                if checkpoint is not None:
-                    checkpoint.add({"frames": rows, "reach": distances})
-                if progress is not None:
-                    progress(int(np.count_nonzero(done)), len(frame))
-    finally:
-        # Also after Ctrl-C: what is measured is not measured again.
-        if checkpoint is not None:
-            checkpoint.flush()
-    return found
+    """Return m ``[B, K]`` of some rows of a table ``[N, K]`` of neighbours."""
+    # A missing neighbour is measured as frame 0, and then forgotten.
+    near = frame[rows]
+    distances = measure(latents.z[rows], latents.z[np.maximum(near, 0)])
+    return np.where(near >= 0, distances, np.inf).astype(np.float32)

@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from metro.core.entry import Entries, charge_jumps, find_candidates, find_entries
 from metro.core.graph import FrameGraph
 from metro.core.landmarks import Landmarks
-from metro.core.latents import is_integer
+from metro.core.latents import frozen, is_integer
 from metro.core.neighbours import NO_FRAME
 from metro.core.shortest_paths import (
     AT_GOAL,
@@ -167,20 +167,38 @@ def find_routes(
         landmarks: The graph's landmarks by `choose_landmarks`. With them, a search that
             has a ``start`` settles only a fraction of the frames.
     """
+    unsearched = link_goals(graph, goal, held_out=held_out, landmarks=landmarks)
+    if start is None:
+        return unsearched.complete()
+    observed = graph.latents.require_vector("start", start)
+    (entries,) = find_entries(graph, [observed], held_out=unsearched.held_out)
+    # Without any entry nothing is ever certain, and everything is searched.
+    if len(entries.frames) == 0:
+        return unsearched.complete()
+    return unsearched.until_certain(entries)
+
+
+def link_goals(
+    graph: FrameGraph,
+    goal: ArrayLike | Sequence[ArrayLike],
+    *,
+    held_out: int | None = None,
+    landmarks: Landmarks | None = None,
+) -> Routes:
+    """Return routes of which only the links to the goal are known; see `find_routes`.
+
+    Whoever asks them searches as far as needed.
+    """
     goals = _require_goals(graph, goal)
     if held_out is not None:
         held_out = graph.latents.require_episode("held_out", held_out)
     if landmarks is not None and landmarks.graph is not graph:
         raise GraphError("landmarks are of another graph. Choose them for this one.")
-    entries = None
-    if start is not None:
-        observed = graph.latents.require_vector("start", start)
-        (entries,) = find_entries(graph, [observed], held_out=held_out)
     links, arrivals, prices = _link_goals(graph, goals, held_out)
-    # Nothing is reached yet.
-    paths = (np.empty(0), np.empty(0, dtype=np.int32))
-    routes = Routes(graph, goals, held_out, *paths, arrivals, prices, links, landmarks)
-    return routes._searched(links, entries)
+    nothing = frozen(np.full(graph.num_frames, np.inf))
+    nowhere = frozen(np.full(graph.num_frames, NO_ROUTE, dtype=np.int32))
+    reached = (nothing, nowhere, arrivals, prices, links, landmarks, links)
+    return Routes(graph, goals, held_out, *reached)
 
 
 def find_routes_many(

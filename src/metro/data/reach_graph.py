@@ -13,7 +13,8 @@ from metro.core.graph import FrameGraph, build_graph
 from metro.core.latents import Latents
 from metro.core.neighbours import DEFAULT_NEIGHBOURS, NeighbourTable
 from metro.core.pricing import PricingCurve
-from metro.core.reach import measure_table
+from metro.core.reach import ReachPricing
+from metro.data.reach_table import measure_table
 from metro.models.action_stats import raw_actions, stats_for
 from metro.models.adapter import as_world_model, known_digest
 from metro.models.reach_measure import ModelReach, fit_reach
@@ -51,16 +52,7 @@ def build_reach_graph(  # noqa: PLR0913
         progress: Shows a progress bar.
     """
     model = as_world_model(model)
-    made = Provenance.of(latents)
-    if made.model.digest is not None:
-        made.require(model=known_digest(model), corpus=corpus.digest)
-    reach = fit_reach(
-        latents,
-        raw_actions(corpus),
-        model,
-        stats_for(model, corpus),
-        quantile=pricing.quantile,
-    )
+    reach = fit_corpus_reach(latents, corpus, model, quantile=pricing.quantile)
     measure = ModelReach(model, reach.noise)
     kept = None
     if parts is not None:
@@ -81,6 +73,18 @@ def build_reach_graph(  # noqa: PLR0913
     measured = replace(table, reach=distances)
     graph = build_graph(latents, measured, pricing, reach, num_links=num_links)
     return replace(graph, measure=measure)
+
+
+def fit_corpus_reach(
+    latents: Latents, corpus: CorpusLike, model: WorldModel, *, quantile: float
+) -> ReachPricing:
+    """Return what jumps are charged, from a recording and the model of its latents."""
+    known = as_world_model(model)
+    made = Provenance.of(latents)
+    if made.model.digest is not None:
+        made.require(model=known_digest(known), corpus=corpus.digest)
+    stats = stats_for(known, corpus)
+    return fit_reach(latents, raw_actions(corpus), known, stats, quantile=quantile)
 
 
 def _bar(

@@ -13,9 +13,11 @@ from metro.core.graph import FrameGraph
 from metro.core.latents import Latents
 from metro.core.planner import MetroPlanner
 from metro.core.pricing import check_fit
+from metro.core.reach import ReachPricing
 from metro.core.search import Routes
 from metro.data.corpus import Corpus, open_corpus
 from metro.data.provenance import require_fitting
+from metro.data.reach_graph import fit_corpus_reach
 from metro.envs import open_env
 from metro.errors import BenchmarkError
 from metro.evaluation.env_pool import EnvPool
@@ -30,9 +32,10 @@ from metro.models.frozen import FrozenModel
 from metro.models.loading import load_model
 from metro.models.macro.macro_weights import load_macro
 from metro.models.macro.model import MacroModel
-from metro.models.reach_measure import attach_reach
+from metro.models.reach_measure import ModelReach, attach_reach
+from metro.planners.lazy_reach import LazyReach
 from metro.planners.methods.method import Plan
-from metro.planners.methods.metro import REACH, option_has
+from metro.planners.methods.metro import MEMORY, REACH, option_has
 from metro.planners.methods.registry import find_method
 from metro.planners.proposals import RecordedActions
 from metro.storage.artefacts import load_graph
@@ -40,6 +43,12 @@ from metro.storage.made_from import Provenance
 from metro.types import Env, Vector
 
 T = TypeVar("T")
+
+_NEEDS_REACH = (
+    "Reach as it is needed takes a graph of the whole corpus, and no memory. Give a "
+    "graph that was built with reach: metro build LATENTS --pricing reach "
+    "--model MODEL --corpus CORPUS."
+)
 
 
 @dataclass(frozen=True)
@@ -110,7 +119,8 @@ class EvalContext:
         self.action_stats = stats_for(self.model, self.corpus)
         self.envs = EnvPool(self._open_env)
         if self.graph is not None:
-            self._graphs = QueryRoutes(attach_reach(self.graph, self.model))
+            graph = attach_reach(self.graph, self.model)
+            self._graphs = QueryRoutes(graph, self._by_reach)
 
     def __enter__(self) -> Self:
         return self
@@ -158,10 +168,26 @@ class EvalContext:
         )
         check_fit(self.graph.latents, setting.waypoint_budget)
         if option_has(setting.option, REACH) and self.graph.reach is None:
-            raise BenchmarkError(
-                f"option {setting.option} needs a graph with reach distances: "
-                f"metro build LATENTS --pricing reach --model MODEL --corpus CORPUS."
-            )
+            if option_has(setting.option, MEMORY):
+                raise BenchmarkError(_NEEDS_REACH)
+            self._constants()
+
+    def _by_reach(self, graph: FrameGraph) -> LazyReach:
+        """Return a graph priced by gap, priced by reach as routes need it."""
+        reach = self._constants()
+        return LazyReach(graph, reach, ModelReach(self.model, reach.noise))
+
+    def _constants(self) -> ReachPricing:
+        """Return what jumps are charged on a graph that does not say it."""
+        if self.graph is None or self.graph_episodes is not None:
+            raise BenchmarkError(_NEEDS_REACH)
+        latents, quantile = self.graph.latents, self.graph.pricing.quantile
+        return self.once(
+            "reach",
+            lambda: fit_corpus_reach(
+                latents, self.corpus, self.model, quantile=quantile
+            ),
+        )
 
     @property
     def graphs(self) -> QueryRoutes:

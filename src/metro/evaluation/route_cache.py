@@ -1,14 +1,16 @@
 """One graph for many queries: priced for the present H, with landmarks and routes."""
 
 import time
-from collections.abc import Hashable
+from collections.abc import Callable, Hashable
 from dataclasses import replace
+from typing import Any
 
 from metro.core.graph import FrameGraph, build_graph
 from metro.core.landmarks import Landmarks, choose_landmarks
 from metro.core.planner import MetroPlanner
 from metro.core.pricing import PricingCurve
 from metro.core.search import Routes, find_routes
+from metro.planners.lazy_reach import LazyReach
 from metro.types import Vector
 
 
@@ -20,10 +22,17 @@ class QueryRoutes:
 
     Args:
         graph: Its neighbour table serves every H.
+        by_reach: Prices a graph by reach as it is; None: it never has to.
     """
 
-    def __init__(self, graph: FrameGraph) -> None:
+    def __init__(
+        self,
+        graph: FrameGraph,
+        by_reach: Callable[[FrameGraph], LazyReach] | None = None,
+    ) -> None:
         self.graph = graph
+        self._by_reach = by_reach
+        self._lazy: LazyReach | None = None
         self._priced: FrameGraph | None = None
         self._landmarks: Landmarks | None = None
         self._routes: dict[Hashable, tuple[Routes, float]] = {}
@@ -33,11 +42,21 @@ class QueryRoutes:
         wanted, present = (waypoint_budget, by_reach), self._priced
         if present is None or wanted != (present.waypoint_budget, present.is_directed):
             self._routes.clear()
-            present = reprice(self.graph, waypoint_budget, by_reach=by_reach)
-            # Kernels are loaded and arrays read now, not on the first query's time.
-            self._landmarks = warm_up(present)
+            present = self._price(waypoint_budget, by_reach=by_reach)
             self._priced = present
         return present
+
+    def _price(self, waypoint_budget: int, *, by_reach: bool) -> FrameGraph:
+        self._lazy = None
+        # Kernels are loaded and arrays read now, not on the first query's time.
+        if by_reach and self.graph.reach is None and self._by_reach is not None:
+            self._lazy = self._by_reach(reprice(self.graph, waypoint_budget))
+            first, last = self.graph.latents.z[[0, -1]]
+            MetroPlanner(self._lazy.find_routes(last, held_out=0, start=first))(first)
+            return self._lazy.graph
+        priced = reprice(self.graph, waypoint_budget, by_reach=by_reach)
+        self._landmarks = warm_up(priced)
+        return priced
 
     def routes(
         self,
@@ -61,10 +80,12 @@ class QueryRoutes:
         graph = self.priced(waypoint_budget, by_reach=by_reach)
         if key not in self._routes:
             start, goal = ends
+            query: dict[str, Any] = {"held_out": held_out, "start": start}
             started = time.perf_counter()
-            found = find_routes(
-                graph, goal, held_out=held_out, start=start, landmarks=self._landmarks
-            )
+            if self._lazy is not None:
+                found: Routes = self._lazy.find_routes(goal, **query)
+            else:
+                found = find_routes(graph, goal, **query, landmarks=self._landmarks)
             self._routes[key] = found, time.perf_counter() - started
         return self._routes[key]
 

@@ -11,11 +11,12 @@ from numpy.typing import NDArray
 from metro.core.graph import FrameGraph
 from metro.core.landmarks import Landmarks, choose_landmarks
 from metro.core.planner import MetroPlanner, SubGoal
-from metro.core.search import find_routes
+from metro.core.search import Routes, find_routes
 from metro.errors import BenchmarkError
 from metro.kernels.neighbours.gaps import squared_gaps
 from metro.models.adapter import known_digest
 from metro.models.reach_measure import attach_reach
+from metro.planners.lazy_reach import LazyReach
 from metro.planners.methods.flat import GoalSelector
 from metro.planners.methods.metro import MetroSelector, select_sub_goals
 from metro.planners.policy_base import Named, Policy
@@ -45,7 +46,8 @@ class MetroPolicy(Policy):
 
     Args:
         graph: The graph, or its file; made with the same model. Its bridges are priced
-            as it was built, ``pricing="gap"`` or ``"reach"``.
+            as it was built, ``pricing="gap"`` or ``"reach"``. A `LazyReach` prices a
+            graph by reach as it is, without building it again.
         model: As for every `Policy`, which also explains the other options.
         held_out: For every environment the episode to leave out, or None.
         recorded: ``[N, A]`` raw actions of the graph's frames, as
@@ -60,7 +62,7 @@ class MetroPolicy(Policy):
 
     def __init__(  # noqa: PLR0913
         self,
-        graph: FrameGraph | Named,
+        graph: FrameGraph | LazyReach | Named,
         model: WorldModel | Named,
         *,
         held_out: Sequence[int | None] | None = None,
@@ -75,7 +77,14 @@ class MetroPolicy(Policy):
             options.setdefault("settings", RECORDED_SEARCH)
         super().__init__(model, **options)
         found = load_graph(graph) if isinstance(graph, str | Path) else graph
-        self.graph = attach_reach(found, self.model)
+        self._lazy = found if isinstance(found, LazyReach) else None
+        if self._lazy is not None and memory:
+            raise BenchmarkError(
+                "Memory raises the costs of jumps, which a LazyReach cannot: give a "
+                'graph that was built with pricing="reach".'
+            )
+        priced = found.graph if isinstance(found, LazyReach) else found
+        self.graph = attach_reach(priced, self.model)
         self._recorded = self._take_actions(recorded)
         made = Provenance.of(self.graph.latents)
         if made.model.digest is not None:
@@ -115,13 +124,18 @@ class MetroPolicy(Policy):
         self, number: int, goals: list[Vector], observed: Vector
     ) -> MetroSelector:
         held_out = None if self._held_out is None else self._held_out[number]
-        routes = find_routes(
-            self.graph,
-            goals,
-            held_out=held_out,
-            start=observed,
-            landmarks=self._landmarks,
-        )
+        if self._lazy is not None:
+            routes: Routes = self._lazy.find_routes(
+                goals, held_out=held_out, start=observed
+            )
+        else:
+            routes = find_routes(
+                self.graph,
+                goals,
+                held_out=held_out,
+                start=observed,
+                landmarks=self._landmarks,
+            )
         return select_sub_goals(
             MetroPlanner(routes),
             self.settings.plan_blocks * self.model.action_block,
