@@ -17,7 +17,8 @@ from metro import (
     find_neighbours,
     find_routes,
 )
-from metro.core.reach import ReachPricing, measure_table
+from metro.core.reach import ReachPricing
+from metro.data.reach_table import measure_table
 from metro.planners.memory import RememberingPlanner
 
 FRAMES = 5

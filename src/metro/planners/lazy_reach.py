@@ -203,7 +203,7 @@ class LazyRoutes(Routes):
     def _still_holds(self, entries: Entries) -> bool:
         """Return whether the path from the entries is known and costs what it did."""
         rest = self._unfinished
-        if rest is not None and not rest.frontier.decides(entries, self.cost_to_go):
+        if rest is not None and not rest.decides(entries, self.cost_to_go):
             return False
         for here, following, is_jump in self._paths(entries)[:1]:
             costs = np.ones(len(here))
