@@ -16,24 +16,11 @@ from metro.core.neighbours import (
     require_num_neighbours,
 )
 from metro.core.pricing import DEFAULT_QUANTILE, PricingCurve, check_fit
-from metro.core.reach import (
-    MOST_CHARGED,
-    ReachDistances,
-    ReachMeasure,
-    ReachPricing,
-)
+from metro.core.reach import MOST_CHARGED, ReachDistances, ReachMeasure, ReachPricing
 from metro.errors import GraphError
 from metro.kernels.checks import check_bridges, check_within
 from metro.kernels.neighbours.cheapest import cheapest_per_episode
-from metro.types import (
-    Costs,
-    FrameIds,
-    Gaps,
-    NeighbourIndex,
-    Offsets,
-    PartStore,
-    Progress,
-)
+from metro.types import Costs, FrameIds, NeighbourIndex, Offsets, PartStore, Progress
 
 TEMPORAL_COST = 1.0
 """What one step forward along an episode costs, in frames."""
@@ -340,7 +327,7 @@ def _build_directed(
 def price_jumps(  # noqa: PLR0913
     latents: Latents,
     frame: FrameIds,
-    gap: Gaps,
+    gap: NDArray[Any],
     distances: ReachDistances,
     pricing: PricingCurve,
     reach: ReachPricing,

@@ -181,10 +181,10 @@ class LazyRoutes(Routes):
     def until_certain(self, entries: Entries) -> "LazyRoutes":
         """Return routes whose path from the cheapest of the entries is measured."""
         with self.lazy.lock:
-            found = self if self._still_holds(entries) else self._searched(entries)
+            found = self if self._still_holds(entries) else self._search_again(entries)
             while len(frames := found._unmeasured(entries)):
                 self.lazy.measure(frames)
-                found = self._searched(entries)
+                found = self._search_again(entries)
             return found
 
     def complete(self) -> "LazyRoutes":
@@ -193,7 +193,7 @@ class LazyRoutes(Routes):
             self.lazy.measure(np.arange(self.graph.num_frames))
             return self._with(self.unsearched.complete())
 
-    def _searched(self, entries: Entries) -> "LazyRoutes":
+    def _search_again(self, entries: Entries) -> "LazyRoutes":
         return self._with(self.unsearched.until_certain(entries))
 
     def _with(self, routes: Routes) -> "LazyRoutes":
@@ -224,7 +224,7 @@ class LazyRoutes(Routes):
             return np.empty(0, dtype=np.int64)
         return np.concatenate(jumping)
 
-    def _paths(self, entries: Entries) -> list[tuple[NDArray[np.int64], ...]]:
+    def _paths(self, entries: Entries) -> list[tuple[NDArray[Any], ...]]:
         """Return the paths from the entries, that of the cheapest entry first.
 
         Of each the frames, those that follow them, and from which it jumps.
@@ -232,7 +232,8 @@ class LazyRoutes(Routes):
         totals = entries.costs + self.cost_to_go[entries.frames]
         order = np.lexsort((entries.frames, totals))
         known = order[np.isfinite(totals[order])]
-        episodes, found = self.graph.latents.episode_of, []
+        episodes = self.graph.latents.episode_of
+        found: list[tuple[NDArray[Any], ...]] = []
         for first in entries.frames[known]:
             path = np.array(self.route(int(first)), dtype=np.int64)
             here, following = path[:-1], path[1:]
