@@ -25,9 +25,9 @@ class LazyReach:
 
     Its answers are those of the graph that `metro.build_graph` makes of the same
     neighbours, constants and measure: sub-goals, costs and routes from every
-    observation that was asked for. A jump that is not measured yet costs its price
-    alone, which is never more than it will; a route that has only measured jumps is
-    therefore the cheapest. What is measured is kept for all later goals. Threads may
+    observation that was asked for. A jump that is not measured yet costs as if it were
+    within reach, which is never more than it will; a route that has only measured jumps
+    is therefore the cheapest. What is measured is kept for all later goals. Threads may
     share it; they take turns.
 
     Decision: D40.
@@ -61,11 +61,12 @@ class LazyReach:
         places = np.empty(len(end), dtype=np.int64)
         places[order] = np.arange(len(end))
         self._places[within] = places
-        self._costs = np.append(price, np.inf)
+        least = price + reach.charge(np.zeros(1))
+        self._costs = np.append(least, np.inf)
         self.is_measured = np.zeros(graph.num_frames, dtype=np.bool_)
         self.lock = RLock()
         optimistic = FrameGraph(
-            *(graph.latents, table, pricing, offsets, frame, price, price),
+            *(graph.latents, table, pricing, offsets, frame, least, price),
             *(reach, num_links, measure),
         )
         values = _values(optimistic) | {"bridge_cost": self._costs[:-1]}
@@ -151,7 +152,7 @@ class LazyReach:
 
 @dataclass(frozen=True, eq=False)
 class _LazyGraph(FrameGraph):
-    """The graph as it is known: unmeasured jumps cost their price, dropped ones inf."""
+    """The graph as it is known: unmeasured jumps cost least, dropped ones inf."""
 
     lazy: Any = field(default=None, repr=False)
 
