@@ -27,12 +27,13 @@ from metro.models.adapter import PlannableModel, known_digest
 from metro.models.allocator import keep_freed_memory
 from metro.models.devices import choose_device
 from metro.models.frozen import FrozenModel
+from metro.models.learned_reach import LearnedReach
 from metro.models.loading import load_model
 from metro.models.macro.macro_weights import load_macro
 from metro.models.macro.model import MacroModel
 from metro.models.reach_measure import attach_reach
 from metro.planners.methods.method import Plan
-from metro.planners.methods.metro import REACH, option_has
+from metro.planners.methods.metro import BY_HEAD, is_priced_by_reach
 from metro.planners.methods.registry import find_method
 from metro.planners.proposals import RecordedActions
 from metro.storage.artefacts import load_graph
@@ -157,10 +158,16 @@ class EvalContext:
             corpus=self.corpus.digest,
         )
         check_fit(self.graph.latents, setting.waypoint_budget)
-        if option_has(setting.option, REACH) and self.graph.reach is None:
+        if is_priced_by_reach(setting.option) and self.graph.reach is None:
             raise BenchmarkError(
                 f"option {setting.option} needs a graph with reach distances: "
                 f"metro build LATENTS --pricing reach --model MODEL --corpus CORPUS."
+            )
+        is_learned = isinstance(self.graph.measure, LearnedReach)
+        if setting.option in BY_HEAD and not is_learned:
+            raise BenchmarkError(
+                f"option {setting.option} needs a trained reach head: "
+                f"metro study learned-reach BENCHMARK."
             )
 
     @property
@@ -182,7 +189,7 @@ class EvalContext:
         Kept for the present H and pricing until they are forgotten.
         """
         ends, held_out = self.ends_of(query), self.held_out(query)
-        by_reach = option_has(option, REACH)
+        by_reach = is_priced_by_reach(option)
         return self.graphs.routes(
             waypoint_budget, query, ends, held_out, by_reach=by_reach
         )
