@@ -61,16 +61,16 @@ def test_what_actions_change_is_near_and_what_they_cannot_is_far():
     assert across == pytest.approx(1 / np.sqrt(0.01))
 
 
-def test_nothing_is_charged_up_to_the_floor_and_never_more_than_the_most():
-    """rate · max(0, m − floor), bounded."""
+def test_a_jump_takes_a_block_at_least_and_is_never_charged_more_than_the_most():
+    """rate · (1 + max(0, m − floor)) − 1, bounded."""
     pricing = ReachPricing(noise=1.0, floor=3.0, rate=5.0)
     charged = pricing.charge(np.array([0.0, 3.0, 4.0, np.inf]))
-    assert charged.tolist() == [0.0, 0.0, 5.0, MOST_CHARGED]
+    assert charged.tolist() == [4.0, 4.0, 9.0, MOST_CHARGED]
 
 
-@pytest.mark.parametrize("values", [(0, 1, 1), (1, -1, 1), (1, 1, np.nan)])
+@pytest.mark.parametrize("values", [(0, 1, 1), (1, -1, 1), (1, 1, 0.5), (1, 1, np.nan)])
 def test_constants_must_make_sense(values):
-    """No noise, a negative floor or NaN is refused."""
+    """No noise, a negative floor, less than a frame per block or NaN is refused."""
     with pytest.raises(PricingError, match="noise must be positive"):
         ReachPricing(*values)
 
@@ -114,7 +114,8 @@ def slow_bridges(latents, table, pricing, links):
         for v, gap, m in zip(table.frame[u], table.gap[u], table.reach[u], strict=True):
             if v >= 0 and gap <= pricing.radius:
                 price = float(pricing.price(gap))
-                offers.append((price + 5.0 * max(0.0, float(m) - 1.0), int(v), price))
+                charge = 5.0 * (1.0 + max(0.0, float(m) - 1.0)) - 1.0
+                offers.append((price + charge, int(v), price))
         seen = set()
         for cost, v, price in sorted(offers):
             episode = int(latents.episode_of(v))

@@ -39,14 +39,16 @@ class ReachMeasure(Protocol):
 
 @dataclass(frozen=True)
 class ReachPricing:
-    """What a jump is charged beyond its frames: rate · max(0, m − floor).
+    """What a jump is charged beyond its frames: rate · (1 + max(0, m − floor)) − 1.
 
-    All constants are measured on the recordings. Decision: D36, D37.
+    A jump within reach takes one action block, not the one frame that two look-alikes
+    are apart. All constants are measured on the recordings. Decision: D36, D37.
 
     Attributes:
         noise: s², the model's mean squared one-block error per latent dimension.
         floor: m₀, the reach distance of recorded frames one block apart.
-        rate: c, frames that recordings take per unit of m beyond the floor.
+        rate: c, frames of one action block: what a jump takes at least, and again for
+            every unit of m beyond the floor.
     """
 
     noise: float
@@ -55,15 +57,17 @@ class ReachPricing:
 
     def __post_init__(self) -> None:
         values = (self.noise, self.floor, self.rate)
-        if not (np.isfinite(values).all() and min(values) >= 0 and self.noise > 0):
+        fit = np.isfinite(values).all() and self.noise > 0 and self.floor >= 0
+        if not (fit and self.rate >= 1):
             raise PricingError(
-                f"noise must be positive, floor and rate at least 0, got {values}."
+                f"noise must be positive, floor at least 0 and rate at least 1, "
+                f"got {values}."
             )
 
     def charge(self, distances: NDArray[Any]) -> Costs:
         """Return the frames charged for reach distances, at most `MOST_CHARGED`."""
         excess = np.maximum(np.asarray(distances, dtype=np.float64) - self.floor, 0)
-        charged: Costs = np.minimum(self.rate * excess, MOST_CHARGED)
+        charged: Costs = np.minimum(self.rate * (1 + excess) - 1, MOST_CHARGED)
         return charged
 
 

@@ -101,8 +101,8 @@ def fit_reach(
     """Return the constants of a model on its recordings.
 
     s² is the model's error on recorded action blocks. The floor m₀ is the α-quantile of
-    m over recorded frames one block apart, as Λ is for gaps. Every unit of m beyond it
-    is charged as one more action block. Decision: D37.
+    m over recorded frames one block apart, as Λ is for gaps. A jump takes a block, and
+    one more for every unit of m beyond the floor. Decision: D37.
 
     Args:
         latents: The corpus as the model encodes it.
