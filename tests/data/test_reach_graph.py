@@ -12,7 +12,7 @@ from metro.evaluation.queries import Query
 from metro.evaluation.records import Setting
 from metro.evaluation.run import evaluate
 from metro.planners.methods.action_copy import ACTION_COPY
-from metro.planners.methods.metro import METRO
+from metro.planners.methods.metro import OPTIONS
 
 MODEL = "lewm-small-tworoom"
 
@@ -50,7 +50,7 @@ def test_a_graph_priced_by_gap_stays_version_1(tworoom_folder):
 @pytest.mark.parametrize(
     ("method", "option"),
     [
-        *(("metro", option) for option in (None, *METRO.options)),
+        *(("metro", option) for option in (None, *OPTIONS)),
         *(("action-copy", option) for option in (None, *ACTION_COPY.options)),
     ],
 )

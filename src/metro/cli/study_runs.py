@@ -1,4 +1,4 @@
-"""Verbs of studies that plan: corpus size, micro planner, residual."""
+"""Verbs of studies that plan: corpus size, micro planner, learned reach, residual."""
 
 from collections.abc import Sequence
 from pathlib import Path
@@ -160,6 +160,53 @@ def micro_planner(
     changed = (fine_tuned, fine_tuned_graph, method or METHODS, flat_blocks)
     config = MicroPlannerConfig(plan, *changed)
     show_study("micro-planner", run(config, progress_bar), as_json)
+
+
+@study.command("learned-reach")
+def learned_reach(
+    benchmark: options.BenchmarkName,
+    corpus: options.CorpusOption,
+    model: options.Model,
+    graph: options.RequiredGraph,
+    output: options.RowsPath,
+    goal_distance: options.Distance = 75,
+    plan_blocks: MetroPlanBlocks = 1,
+    waypoint_budget: options.WaypointBudget = None,
+    step_budget: options.StepBudget = None,
+    planner_seed: options.PlannerSeeds = None,
+    queries: options.Queries = None,
+    first: options.First = None,
+    known: Known = None,
+    batch: options.BatchSize = 25,
+    workers: options.Workers = 1,
+    as_json: options.AsJson = False,
+) -> None:
+    """Plan by the model's reach and by a head trained for it; the graph needs reach.
+
+    The head is trained once and kept beside the rows. After an interruption, the same
+    command resumes.
+    """
+    require_worlds("study learned-reach")
+    from metro.cli.terminal import progress_bar
+    from metro.evaluation.context import EvalConfig
+    from metro.studies.learned_reach.run_learned_reach import run
+    from metro.studies.planning import PlanningConfig
+
+    plan = PlanningConfig(
+        EvalConfig(benchmark, corpus, model, graph),
+        output,
+        goal_distance=goal_distance,
+        plan_blocks=plan_blocks,
+        waypoint_budget=waypoint_budget,
+        step_budget=step_budget,
+        planner_seeds=planner_seed or [7],
+        queries=queries,
+        first=first,
+        known=known or [],
+        batch=batch,
+        workers=workers,
+    )
+    show_study("learned-reach", run(plan, progress_bar), as_json)
 
 
 @app.command(rich_help_panel=PAPER)

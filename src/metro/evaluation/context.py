@@ -29,13 +29,20 @@ from metro.models.adapter import PlannableModel, known_digest
 from metro.models.allocator import keep_freed_memory
 from metro.models.devices import choose_device
 from metro.models.frozen import FrozenModel
+from metro.models.learned_reach import LearnedReach
 from metro.models.loading import load_model
 from metro.models.macro.macro_weights import load_macro
 from metro.models.macro.model import MacroModel
 from metro.models.reach_measure import ModelReach, attach_reach
 from metro.planners.lazy_reach import LazyReach
 from metro.planners.methods.method import Plan
-from metro.planners.methods.metro import MEMORY, REACH, option_has
+from metro.planners.methods.metro import (
+    BY_HEAD,
+    MEMORY,
+    REACH,
+    is_priced_by_reach,
+    option_has,
+)
 from metro.planners.methods.registry import find_method
 from metro.planners.proposals import RecordedActions
 from metro.storage.artefacts import load_graph
@@ -167,6 +174,12 @@ class EvalContext:
             corpus=self.corpus.digest,
         )
         check_fit(self.graph.latents, setting.waypoint_budget)
+        is_learned = isinstance(self.graph.measure, LearnedReach)
+        if setting.option in BY_HEAD and not is_learned:
+            raise BenchmarkError(
+                f"option {setting.option} needs a trained reach head: "
+                f"metro study learned-reach BENCHMARK."
+            )
         if option_has(setting.option, REACH) and self.graph.reach is None:
             if option_has(setting.option, MEMORY):
                 raise BenchmarkError(_NEEDS_REACH)
@@ -208,7 +221,7 @@ class EvalContext:
         Kept for the present H and pricing until they are forgotten.
         """
         ends, held_out = self.ends_of(query), self.held_out(query)
-        by_reach = option_has(option, REACH)
+        by_reach = is_priced_by_reach(option)
         return self.graphs.routes(
             waypoint_budget, query, ends, held_out, by_reach=by_reach
         )

@@ -11,7 +11,7 @@ from torch import Tensor
 from metro.core.graph import FrameGraph
 from metro.core.latents import Latents
 from metro.core.pricing import DEFAULT_QUANTILE
-from metro.core.reach import ReachPricing, reach_distances
+from metro.core.reach import ReachMeasure, ReachPricing, reach_distances
 from metro.errors import ModelError
 from metro.models.action_stats import ActionStats
 from metro.models.frozen import FrozenModel
@@ -112,7 +112,7 @@ def fit_reach(
         quantile: α.
     """
     block = model.action_block
-    firsts = _first_frames(latents, block)
+    firsts = first_frames(latents, block)
     blocks = action_stats.normalise(actions)[firsts[:, None] + np.arange(block)]
     starts, ends = latents.z[firsts], latents.z[firsts + block]
     predicted = model.rollout(starts, blocks.reshape(len(firsts), 1, -1))[:, -1]
@@ -122,16 +122,24 @@ def fit_reach(
             "The model predicts recorded blocks without any error, which no trained "
             "model does: reach cannot be measured with it."
         )
-    measure = ModelReach(model, noise)
+    floor = fit_floor(latents, ModelReach(model, noise), block, quantile)
+    return ReachPricing(noise, floor, rate=float(block))
+
+
+def fit_floor(
+    latents: Latents, measure: ReachMeasure, block: int, quantile: float
+) -> float:
+    """Return m₀: the α-quantile of m over recorded frames one block apart."""
+    firsts = first_frames(latents, block)
+    starts, ends = latents.z[firsts], latents.z[firsts + block]
     found = [
         measure(starts[i : i + _ROWS], ends[i : i + _ROWS, None])
         for i in range(0, len(firsts), _ROWS)
     ]
-    floor = float(np.quantile(np.concatenate(found), quantile))
-    return ReachPricing(noise, floor, rate=float(block))
+    return float(np.quantile(np.concatenate(found), quantile))
 
 
-def _first_frames(latents: Latents, block: int) -> NDArray[np.int64]:
+def first_frames(latents: Latents, block: int) -> NDArray[np.int64]:
     """Return frames all over the corpus whose episode lasts a block more."""
     frames = np.arange(latents.num_frames - block)
     inside = frames[latents.episode_of(frames) == latents.episode_of(frames + block)]

@@ -3,6 +3,7 @@
 from metro.errors import BenchmarkError
 from metro.report.study import Study
 from metro.studies.corpus_size.show_corpus_size import CORPUS_SIZE
+from metro.studies.learned_reach.show_learned_reach import LEARNED_REACH
 from metro.studies.micro_planner.show_micro_planner import MICRO_PLANNER
 from metro.studies.offline_cost import OFFLINE_COST
 from metro.studies.paired import ORACLE, RE_ENTRY
@@ -17,6 +18,7 @@ STUDIES: tuple[Study, ...] = (
     ORACLE,
     CORPUS_SIZE,
     MICRO_PLANNER,
+    LEARNED_REACH,
     OFFLINE_COST,
 )
 

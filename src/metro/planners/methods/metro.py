@@ -34,9 +34,19 @@ OPTIONS = tuple(
 """Every choice of words, such as ``reach-recorded``; rows have them by these names."""
 
 
+LEARNED = "learned"
+BY_HEAD = (LEARNED, f"{LEARNED}-{RECORDED}")
+"""Options of the study learned-reach alone: a trained head prices. Decision: D41."""
+
+
 def option_has(option: str | None, word: str) -> bool:
     """Return whether an option includes one of the words that options consist of."""
     return option is not None and word in option.split("-")
+
+
+def is_priced_by_reach(option: str | None) -> bool:
+    """Return whether an option needs a graph with reach distances."""
+    return option_has(option, REACH) or option_has(option, LEARNED)
 
 
 class MetroSelector(HoldForNPlans):
@@ -152,5 +162,5 @@ METRO = Method(
     make_selector=_make_selector,
     make_micro_planner=_make_micro_planner,
     needs_graph=True,
-    options=OPTIONS,
+    options=(*OPTIONS, *BY_HEAD),
 )
