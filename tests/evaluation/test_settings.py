@@ -27,17 +27,18 @@ def test_the_micro_plan_of_hierarchical_methods_is_fixed(source):
         (
             ("fly", 1, None, 9, 7),
             "method must be one of metro, flat, oracle, committed, waypoints, hi-lewm, "
-            "hi-lewm-c, hi-lewm-c-staged, replay, random, stay, got 'fly'.",
+            "hi-lewm-c, hi-lewm-c-staged, action-copy, replay, random, stay, got "
+            "'fly'.",
         ),
         (
             ("flat", 1, 8, 9, 7),
-            "waypoint_budget belongs to metro and committed, and only to them; got 8 "
-            "for flat.",
+            "waypoint_budget belongs to metro, committed, action-copy, and only to "
+            "them; got 8 for flat.",
         ),
         (
             ("metro", 1, None, 9, 7),
-            "waypoint_budget belongs to metro and committed, and only to them; got "
-            "None for metro.",
+            "waypoint_budget belongs to metro, committed, action-copy, and only to "
+            "them; got None for metro.",
         ),
         (
             ("hi-lewm", 2, None, 9, 7),

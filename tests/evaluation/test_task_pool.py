@@ -1,6 +1,5 @@
 """Worker processes change no row, and take down no query but their own."""
 
-import os
 from dataclasses import replace
 
 import pytest
@@ -14,6 +13,7 @@ from metro.evaluation.queries import (
 )
 from metro.evaluation.records import read_records
 from metro.evaluation.run import evaluate
+from pool_makers import die_at_once
 
 
 def test_workers_change_nothing(source, query_file, tmp_path):
@@ -33,7 +33,7 @@ def test_workers_change_nothing(source, query_file, tmp_path):
 
 def test_a_worker_that_dies_is_told(source, query_file, tmp_path, monkeypatch):
     """One line, not a traceback; nothing that was finished is lost."""
-    monkeypatch.setattr(pool, "_start", os._exit)  # where every worker begins
+    monkeypatch.setattr(pool, "_serve", die_at_once)  # where every worker begins
     asked = load_queries(query_file)
     with pytest.raises(
         WorldError, match="^A worker process died before its first task"

@@ -70,7 +70,7 @@ class Setting:
         # The dataclass is frozen, and an alias must not split equal runs in two.
         object.__setattr__(self, "method", method.name)
         if (self.waypoint_budget is None) == method.needs_graph:
-            known = " and ".join(method_names(needs_graph=True))
+            known = ", ".join(method_names(needs_graph=True))
             raise BenchmarkError(
                 f"waypoint_budget belongs to {known}, and only to them; got "
                 f"{self.waypoint_budget} for {self.method}."
