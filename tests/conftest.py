@@ -1,6 +1,7 @@
 """Fixtures that several test files use."""
 
 import os
+import signal
 from contextlib import suppress
 
 import pytest
@@ -27,6 +28,10 @@ def pytest_configure():
     reason = complaint(MISSING, os.environ)
     if reason is not None:
         raise pytest.UsageError(reason)
+    # A shell's background jobs ignore Ctrl-C, and what they start does too: the tests
+    # that send one would wait for nothing.
+    if signal.getsignal(signal.SIGINT) == signal.SIG_IGN:
+        signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def pytest_report_header():

@@ -121,37 +121,40 @@ def success(recordings: Sequence[str], family: str = "lewm") -> Table:
 
 
 def beyond() -> Table:
-    """Return the paper's way beside reach, recorded actions, and both."""
-    both = f"{METRO} (reach-recorded)"
-    labels = (METRO, f"{METRO} (recorded)", f"{METRO} (reach)", both)
-    keys = [key for key in tasks() if key[1] == "lewm" and at_budget(key, both)]
+    """Return the paper's way beside reach, recorded actions, memory, and action copy."""
+    ours = f"{METRO} (reach-recorded-memory)"
+    labels = (METRO, *(f"{METRO} ({o})" for o in ("recorded", "reach", "reach-recorded")))
+    keys = [key for key in tasks() if key[1] == "lewm" and at_budget(key, ours)]
     keys.sort(key=lambda key: ((*MAIN, *OTHERS).index(key[0]), -key[2]))
     rows = []
     for key in keys:
-        lines = [at_budget(key, label) for label in labels]
-        pair = difference(lines[3], lines[0]) if lines[0] else None
-        # The same runs, had they ended after d frames.
-        early = [
-            line and MethodResult(line.label, line.config, key[2])
-            for line in (lines[0], lines[3])
-        ]
+        paper, all_three = at_budget(key, METRO), at_budget(key, ours)
+        lines = [*(at_budget(key, label) for label in labels)]
+        # The same runs, had they ended after d frames, or gone on for 4 d.
+        early = [line and MethodResult(line.label, line.config, key[2])
+                 for line in (paper, all_three)]  # fmt: skip
+        copied = at_budget(key, "action copy (reach)")
         rows.append(
             (
                 *(key[0], str(key[2])),
-                *(share(line, interval=False) for line in lines[:3]),
-                *(share(lines[3]), gain(pair)),
+                *(share(line, interval=False) for line in lines),
+                share(all_three),
+                gain(difference(all_three, paper) if paper else None),
                 *(share(line, interval=False) for line in early),
+                share(copied, interval=False),
                 share(at_budget(key, "oracle"), interval=False),
             )
         )
-    header = ("recordings", "d", "paper's way", "+ recorded actions", "+ reach", "both",
-              "both − paper's way", "paper's way within d", "both within d",
+    header = ("recordings", "d", "paper's way", "+ recorded actions", "+ reach",
+              "+ both", "+ both and memory", "all three − paper's way",
+              "paper's way within d", "all three within d", "action copy",
               "oracle")  # fmt: skip
     what = (
         "Success in percent [95 %] within T = 2 d, and within T = d where it is said; "
         "lewm models."
     )
-    return Table(header, tuple(rows), source(keys, what, labels))
+    shown = (*labels, ours, "action copy (reach)", "oracle")
+    return Table(header, tuple(rows), source(keys, what, shown))
 
 
 def gain(pair: Difference | None) -> str:

@@ -196,8 +196,6 @@ def test_ctrl_c_is_told(tmp_path):
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
-        # A shell's background jobs ignore it, and what they start does too.
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     # What is written first says that the build has begun.
     while len(list(tmp_path.iterdir())) == 2 and building.poll() is None:
