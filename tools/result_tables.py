@@ -123,7 +123,10 @@ def success(recordings: Sequence[str], family: str = "lewm") -> Table:
 def beyond() -> Table:
     """Return the paper's way beside reach, recorded actions, memory, and action copy."""
     ours = f"{METRO} (reach-recorded-memory)"
-    labels = (METRO, *(f"{METRO} ({o})" for o in ("recorded", "reach", "reach-recorded")))
+    labels = (
+        METRO,
+        *(f"{METRO} ({o})" for o in ("recorded", "reach", "reach-recorded")),
+    )
     keys = [key for key in tasks() if key[1] == "lewm" and at_budget(key, ours)]
     keys.sort(key=lambda key: ((*MAIN, *OTHERS).index(key[0]), -key[2]))
     rows = []
@@ -133,7 +136,7 @@ def beyond() -> Table:
         # The same runs, had they ended after d frames, or gone on for 4 d.
         early = [line and MethodResult(line.label, line.config, key[2])
                  for line in (paper, all_three)]  # fmt: skip
-        copied = at_budget(key, "action copy (reach)")
+        copied = at_budget(key, "action-copy (reach)")
         rows.append(
             (
                 *(key[0], str(key[2])),
@@ -153,7 +156,7 @@ def beyond() -> Table:
         "Success in percent [95 %] within T = 2 d, and within T = d where it is said; "
         "lewm models."
     )
-    shown = (*labels, ours, "action copy (reach)", "oracle")
+    shown = (*labels, ours, "action-copy (reach)", "oracle")
     return Table(header, tuple(rows), source(keys, what, shown))
 
 
