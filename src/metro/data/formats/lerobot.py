@@ -1,7 +1,7 @@
 """LeRobot datasets, version 3: tables in parquet, frames in mp4 or in the tables.
 
 They are read with pyarrow and PyAV, not with the lerobot library, which wants a torch
-of its own. A table and a video hold several episodes each; ``meta/episodes`` says which.
+of its own. A table and a video hold several episodes; ``meta/episodes`` says which.
 """
 
 import re

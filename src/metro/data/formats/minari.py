@@ -6,6 +6,7 @@ pictures are raw or JPEG, and lie anywhere below ``observations``.
 
 import json
 from collections.abc import Mapping
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -51,8 +52,9 @@ class MinariSource:
         h5py = import_h5py(file)
         self._place = file
         require_regular_file(file, CorpusError)
-        with reading(file, CorpusError, AGAIN):
-            self._file = h5py.File(file, "r")
+        # A file that is refused is closed again.
+        with reading(file, CorpusError, AGAIN), ExitStack() as opened:
+            self._file = opened.enter_context(h5py.File(file, "r"))
             names = [f"episode_{number}" for number in range(len(self._file))]
             missing = [name for name in names if name not in self._file]
             if missing:
@@ -66,6 +68,7 @@ class MinariSource:
             self.offsets = np.cumsum(self.lengths) - self.lengths
             self._names = self._find_columns(cameras)
             self.shapes = self._find_shapes()
+            opened.pop_all()
 
     def read(self, name: str) -> NDArray[Any]:
         """Return all rows of a column; what nobody recorded is NaN."""

@@ -1,6 +1,7 @@
 """Tables in parquet, read with pyarrow: a column, or some rows of it."""
 
 from pathlib import Path
+from threading import Lock
 from typing import Any
 
 import numpy as np
@@ -35,6 +36,8 @@ class Table:
                 f'Reading {file} needs the "data" extra: pip install "metro-wm[data]"'
             ) from error
         self._path, self._cure = file, cure
+        # pyarrow does not promise that several threads may read from one file.
+        self._lock = Lock()
         with reading(file, CorpusError, cure):
             # Read into memory, not mapped: a file that shrinks must not end us.
             self._file = pyarrow.parquet.ParquetFile(file, memory_map=False)
@@ -54,7 +57,7 @@ class Table:
 
     def cells(self, name: str, first: int, count: int) -> list[Any]:
         """Return some rows of a column; only the groups they lie in are read."""
-        with reading(self._path, CorpusError, self._cure):
+        with self._lock, reading(self._path, CorpusError, self._cure):
             self._require(name)
             start, cells = 0, []
             for group in range(self._file.num_row_groups):
