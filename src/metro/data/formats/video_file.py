@@ -41,6 +41,9 @@ def read_stretch(
     """
     frames: list[NDArray[np.uint8]] = []
     with _opened(file) as (container, stream):
+        from av.video.reformatter import VideoReformatter
+
+        colours = VideoReformatter()
         if start > 0:
             # To a key frame at or before it; those between are decoded and dropped.
             container.seek(round(start / stream.time_base), stream=stream)
@@ -52,7 +55,9 @@ def read_stretch(
                 # A frame that is missing must not move the later ones.
                 if number != len(frames):
                     break
-                frames.append(frame.to_ndarray(format="rgb24"))
+                # Else threads are started for every single frame.
+                picture = colours.reformat(frame, format="rgb24", threads=1)
+                frames.append(picture.to_ndarray())
     if len(frames) < count:
         raise CorpusError(
             f"{file} has {len(frames)} frames from {start:.2f} s on, its episode has "
@@ -76,8 +81,11 @@ def _opened(file: Path) -> Iterator[tuple[Any, Any]]:
             with av.open(str(file), format="mp4") as container:
                 if not container.streams.video:
                     raise CorpusError(f"{file} has no pictures in it. {AGAIN}")
-                yield container, container.streams.video[0]
+                stream = container.streams.video[0]
+                # Episodes are short, and several are read at once.
+                stream.codec_context.thread_count = 1
+                yield container, stream
         except av.FFmpegError as error:
-            raise CorpusError(
-                f"{file} cannot be read: {one_line(error)}. {AGAIN}"
-            ) from error
+            # Its text has the number of the error, which says nothing.
+            what = error.strerror or one_line(error)
+            raise CorpusError(f"{file} cannot be read: {what}. {AGAIN}") from error
