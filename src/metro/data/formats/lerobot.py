@@ -4,6 +4,7 @@ They are read with pyarrow and PyAV, not with the lerobot library, which wants a
 of its own. A table and a video hold several episodes; ``meta/episodes`` says which.
 """
 
+import os
 import re
 from collections.abc import Mapping
 from pathlib import Path, PurePosixPath
@@ -26,7 +27,8 @@ _FIELD = re.compile(r"\{(chunk_index|file_index|video_key)(?::0?([1-9])d)?\}")
 
 def is_lerobot(place: Path) -> bool:
     """Return whether a folder has the description that LeRobot writes."""
-    return (place / "meta" / "info.json").is_file()
+    # Also one that cannot be read: whoever opens it says so.
+    return os.path.lexists(place / "meta" / "info.json")
 
 
 class LeRobotSource:

@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from metro.errors import CorpusError
-from metro.files import has_type
+from metro.files import has_type, require_regular_file
 
 LEROBOT_AGAIN = "It may be half downloaded: fetch it again."
 """What to do about a dataset of which something is missing."""
@@ -21,7 +21,9 @@ def cameras_of(features: Mapping[str, Any]) -> list[str]:
 
 def read_info(place: Path) -> dict[str, Any]:
     """Return ``meta/info.json``, its values of the types that are used here."""
-    info = json.loads((place / "meta" / "info.json").read_text("utf-8"))
+    file = place / "meta" / "info.json"
+    require_regular_file(file, CorpusError)
+    info = json.loads(file.read_text("utf-8"))
     version = info.get("codebase_version")
     if not str(version).startswith("v3."):
         raise CorpusError(
