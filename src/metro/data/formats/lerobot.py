@@ -15,8 +15,8 @@ from numpy.typing import NDArray
 
 from metro.data.formats.hdf5_layout import PIXELS
 from metro.data.formats.lerobot_info import LEROBOT_AGAIN, cameras_of, read_info
+from metro.data.formats.parquet import ParquetTable, open_table
 from metro.data.formats.picture_file import choose_camera, read_picture
-from metro.data.formats.tables import Table, open_table
 from metro.data.formats.video_file import count_frames, read_stretch
 from metro.errors import CorpusError
 from metro.files import reading
@@ -122,7 +122,7 @@ class LeRobotSource:
             )
         return columns
 
-    def _require_tables(self) -> dict[int, Table]:
+    def _require_tables(self) -> dict[int, ParquetTable]:
         """Return the tables in their order; every row must be there."""
         key = self._keys("data/chunk_index", "data/file_index")
         paths = {}

@@ -14,7 +14,7 @@ _POINTER = b"version https://git-lfs"
 """Begins what git leaves where Git LFS has not fetched the file."""
 
 
-def open_table(file: Path, cure: str) -> "Table":
+def open_table(file: Path, cure: str) -> "ParquetTable":
     """Return the table in a file; ``cure`` is what to do if it is damaged."""
     require_regular_file(file, CorpusError)
     with file.open("rb") as stream:
@@ -22,10 +22,10 @@ def open_table(file: Path, cure: str) -> "Table":
             raise CorpusError(
                 f"{file} is a Git LFS pointer, not the file itself: git lfs pull"
             )
-    return Table(file, cure)
+    return ParquetTable(file, cure)
 
 
-class Table:
+class ParquetTable:
     """One parquet file."""
 
     def __init__(self, file: Path, cure: str) -> None:
