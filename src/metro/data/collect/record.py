@@ -76,13 +76,7 @@ def record(  # noqa: PLR0913  (one argument per setting, as the verb has them)
         with only_writer(path):
             folder = open_folder(path, spec.describe(str(renderer)))
             _record_missing(spec, folder, workers, progress, renderer)
-            assemble(
-                folder,
-                path,
-                episodes=spec.episodes,
-                image_size=spec.image_size,
-                settings=spec.describe(str(renderer)),
-            )
+            _assemble(spec, folder, path, str(renderer))
             shutil.rmtree(folder, ignore_errors=True)
     except OSError as error:
         raise StorageError(
@@ -109,3 +103,13 @@ def _record_missing(
         for finished, _ in enumerate(chain([None], recorded), start=kept):
             if progress is not None:
                 progress(finished, spec.episodes)
+
+
+def _assemble(spec: RecordingSpec, folder: Path, path: Path, renderer: str) -> None:
+    assemble(
+        folder,
+        path,
+        episodes=spec.episodes,
+        image_size=spec.image_size,
+        settings=spec.describe(renderer),
+    )
