@@ -4,7 +4,16 @@ from collections.abc import Iterable
 from importlib.util import find_spec
 
 NEEDED = (
-    *("cv2", "dm_control", "gymnasium", "h5py", "hdf5plugin", "matplotlib", "mujoco"),
+    *(
+        "av",
+        "cv2",
+        "dm_control",
+        "gymnasium",
+        "h5py",
+        "hdf5plugin",
+        "matplotlib",
+        "mujoco",
+    ),
     *("ogbench", "pygame", "pymunk", "safetensors", "stable_worldmodel", "torch"),
     "transformers",
 )

@@ -59,7 +59,7 @@ is out of date. Versions are those of `constraints.txt`, for CPython 3.11 on Lin
 The tables say what packages state about themselves. Wheels may carry compiled libraries under licences of their own,
 which their licence files name. In the base install, those of NumPy and SciPy for Linux carry GCC's libgfortran (GPL
 with the GCC runtime exception) and libquadmath (LGPL); in `swm`, OpenCV carries FFmpeg and Shapely carries GEOS (both
-LGPL). Our wheel carries no compiled library.
+LGPL); in `swm` and `data`, PyAV carries FFmpeg with x264 and x265 (GPL). Our wheel carries no compiled library.
 """
 
 NOTES = {

@@ -79,12 +79,13 @@ def reading(path: object, kind: type[MetroError], cure: str) -> Iterator[None]:
 
 
 def own_datasets(
-    path: object, file: Any, kind: type[MetroError], cure: str
+    path: object, file: Any, kind: type[MetroError], cure: str, *, packed: bool = False
 ) -> dict[str, Any]:
-    """Return the datasets of numbers of an HDF5 file, by name.
+    """Return the datasets of numbers of an HDF5 file or group, by name.
 
     Those that lie in another file are refused: a file from elsewhere must not make us
-    read, and pass on, our own files. Groups, texts and references are left out.
+    read, and pass on, our own files. Groups, texts and references are left out, and
+    rows of bytes of any length, unless they are asked for as ``packed``.
     """
     import h5py
 
@@ -94,7 +95,8 @@ def own_datasets(
         if not isinstance(name, str):
             raise kind(f"{path}: {name!r} is no name in UTF-8. {cure}")
         item = file[name]
-        if isinstance(item, h5py.Dataset) and not item.dtype.hasobject:
+        is_packed = packed and _is_packed(item)
+        if isinstance(item, h5py.Dataset) and (is_packed or not item.dtype.hasobject):
             if item.external or item.is_virtual:
                 raise _elsewhere(path, name, kind)
             # HDF5 makes zeros of it, of any size, and perhaps for hours.
@@ -125,6 +127,13 @@ def _elsewhere(path: object, name: str, kind: type[MetroError]) -> MetroError:
         f"{path}: {name} lies in another file, which metro does not follow. "
         f"Copy it into one file: h5repack."
     )
+
+
+def _is_packed(item: Any) -> bool:
+    import h5py
+
+    kind = getattr(item, "dtype", None)
+    return kind is not None and h5py.check_vlen_dtype(kind) == "uint8"
 
 
 def _unwritten(dataset: Any) -> str:

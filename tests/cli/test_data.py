@@ -1,10 +1,11 @@
-"""The verbs record, corpus and encode: what they print, and what they refuse."""
+"""The verbs on recordings: what they print, and what they refuse."""
 
 import json
 import shutil
 
 import h5py
 import pytest
+from format_makers import lerobot
 from typer.testing import CliRunner
 
 import metro
@@ -84,3 +85,28 @@ def test_an_output_must_be_named(verb, tworoom_folder):
     found = run(verb, *asked)
     assert found.exit_code == 2
     assert "--output" in found.output
+
+
+def test_a_recording_of_others_is_inspected_and_converted(tmp_path, monkeypatch):
+    """The command that inspect prints is run as it is, and then the next one."""
+    monkeypatch.chdir(tmp_path)
+    place = lerobot(tmp_path)
+    facts = json.loads(run("inspect", place, "--json").stdout)
+    assert facts["format"] == "LeRobot v3.0"
+    assert "LeRobot v3.0" in run("inspect", place).stdout
+    assert facts["next"] == f"metro convert {place} dataset.h5"
+    found = run(*facts["next"].split()[1:])
+    assert found.stdout == (
+        "dataset.h5: 3 episodes, 36 frames. Next: metro inspect dataset.h5\n"
+    )
+    facts = json.loads(run("inspect", "dataset.h5", "--json").stdout)
+    assert facts["next"] == "metro encode dataset.h5 --model MODEL -o dataset.latents"
+    assert isinstance(run("convert", place, "dataset.h5").exception, StorageError)
+    assert run("convert", place, "dataset.h5", "--force").exit_code == 0
+
+
+def test_inspect_says_what_is_not_there(tmp_path, monkeypatch):
+    """A graph and a recording each in its way; the internet is not asked."""
+    monkeypatch.setenv("STABLEWM_HOME", str(tmp_path))
+    for name in ("a.metro", "runs/a", "a.h5"):
+        assert "does not exist" in str(run("inspect", name).exception)

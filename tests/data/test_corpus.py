@@ -133,14 +133,14 @@ def change(columns, name, values):
         (
             "ep_len",
             None,
-            "is no corpus: it has no ep_len and ep_offset, only action, ep_offset, "
-            "pixels, proprio.",
+            "is no corpus: it has no ep_len, only action, ep_offset, pixels, proprio.",
         ),
         ("pixels", None, "has no column 'pixels'; it has action, proprio."),
         (
             "pixels",
             np.zeros((12, 8, 6, 3), np.uint8),
-            "pixels must be square pictures [N, S, S, 3], got [12, 8, 6, 3].",
+            "pixels must be square pictures, got 8 x 6. metro convert with "
+            "--image-size takes the square in their middle.",
         ),
         (
             "action",

@@ -52,6 +52,51 @@ def make_npz(path):
     np.savez(path, **make_columns())
 
 
+def make_ogbench(path):
+    """Write a corpus as OGBench does."""
+    columns, ends = make_columns(), np.zeros(12)
+    ends[[4, 7, 11]] = 1
+    own = {"observations": columns["pixels"], "actions": columns["action"]}
+    np.savez_compressed(path, terminals=ends, **own)
+
+
+def make_minari(path):
+    """Write a corpus as Minari does."""
+    with h5py.File(path, "w") as file:
+        for number in range(3):
+            file[f"episode_{number}/actions"] = np.zeros((4, 2))
+            pixels = np.zeros((5, 8, 8, 3), np.uint8)
+            file[f"episode_{number}/observations/image"] = pixels
+
+
+def make_part(path):
+    """Copy the file of a LeRobot dataset that is called like this one."""
+    (part,) = LEROBOT.rglob(path.name)
+    shutil.copyfile(part, path)
+
+
+def open_lerobot(path):
+    """Read a dataset in which one file is what lies at a path."""
+    place = path.with_name("dataset")
+    shutil.copytree(LEROBOT, place)
+    (part,) = place.rglob(path.name)
+    part.unlink()
+    path.rename(part)
+    open_foreign(place)
+
+
+def open_foreign(path):
+    """Read all of a corpus that metro did not record."""
+    from metro.data.corpus import open_corpus
+    from metro.data.describe import describe_corpus
+
+    with open_corpus(str(path), is_square=False) as corpus:
+        describe_corpus(corpus)
+        assert len(corpus.digest) == 64
+        for episode in range(corpus.num_episodes):
+            assert corpus.frames(episode).dtype == np.uint8
+
+
 def make_latents():
     """Return latents of three episodes."""
     z = np.random.default_rng(0).normal(size=(60, 4)).astype(np.float32)
@@ -158,7 +203,13 @@ def open_rows(path):
     results_markdown(gather([path]))
 
 
+LEROBOT = Path(__file__).parents[1] / "golden" / "lerobot-video"
+
 KINDS = {
+    "ogbench": Kind("o.npz", make_ogbench, spoil_npz, open_foreign),
+    "minari": Kind("main_data.hdf5", make_minari, spoil_bytes, open_foreign),
+    "mp4": Kind("file-000.mp4", make_part, spoil_bytes, open_lerobot),
+    "info": Kind("info.json", make_part, spoil_text, open_lerobot),
     "hdf5": Kind("c.h5", make_hdf5, spoil_hdf5, open_recording),
     "npz": Kind("c.npz", make_npz, spoil_npz, open_recording),
     "latents.npz": Kind("z.npz", make_latents_npz, spoil_npz, open_latents),

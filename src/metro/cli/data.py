@@ -1,4 +1,4 @@
-"""Verbs on recorded episodes: record, corpus, encode."""
+"""Verbs on recorded episodes: record, inspect, corpus, convert, encode."""
 
 from pathlib import Path
 from typing import Annotated
@@ -68,6 +68,60 @@ def record(
 
 
 @app.command(rich_help_panel=DATA)
+def inspect(
+    path: Annotated[
+        str,
+        typer.Argument(metavar="PATH", help="A graph, or recorded episodes."),
+    ],
+    as_json: options.AsJson = False,
+    verify: options.Verify = False,
+    camera: options.Camera = None,
+) -> None:
+    """Show what a graph, or recorded episodes of any format, consist of.
+
+    Of a graph: how much of it routes can reach. Of recordings: the format, episodes,
+    frames, columns, and which command comes next.
+    """
+    if _is_graph(path):
+        _inspect_graph(path, as_json=as_json, verify=verify)
+        return
+    from metro.cli.terminal import print_table, spinner
+    from metro.data.corpus import open_corpus
+    from metro.data.describe import describe_corpus
+
+    with (
+        spinner(f"Inspecting {path}"),
+        open_corpus(path, camera=camera, is_square=False) as recording,
+    ):
+        facts = describe_corpus(recording, camera)
+    if as_json:
+        print_json(facts)
+    else:
+        print_table(("", path), ((name, _shown(facts[name])) for name in facts))
+
+
+def _is_graph(path: str) -> bool:
+    place = Path(path)
+    if place.suffix in (".metro", ".latents") or (place / "manifest.json").is_file():
+        return True
+    # A name without an end that is nowhere: nothing is looked for on the internet.
+    return not place.exists() and not place.suffix and "://" not in path
+
+
+def _inspect_graph(path: str, *, as_json: bool, verify: bool) -> None:
+    from metro.cli.terminal import print_inspection, spinner
+    from metro.core.inspect import inspect_graph
+    from metro.storage.artefacts import load_graph
+
+    with spinner(f"Inspecting {path}"):
+        figures = inspect_graph(load_graph(path, verify=verify))
+    if as_json:
+        print_json(figures.to_json())
+    else:
+        print_inspection(figures, path)
+
+
+@app.command(rich_help_panel=DATA)
 def corpus(
     corpus: options.CorpusPath,
     frames: Annotated[
@@ -108,7 +162,45 @@ def _shown(what: object) -> str:
     if isinstance(what, dict):
         flat = {k: v for k, v in what.items() if not isinstance(v, dict)}
         return ", ".join(f"{name} {value}" for name, value in flat.items()) or "no"
+    if what is None:
+        return "none"
     return ", ".join(map(str, what)) if isinstance(what, list) else str(what)
+
+
+@app.command(rich_help_panel=DATA)
+def convert(
+    corpus: options.CorpusPath,
+    output: Annotated[Path, typer.Argument(metavar="OUT", help="HDF5 file to write.")],
+    image_size: Annotated[
+        int | None,
+        option(
+            "Pixels along a side: takes the square in the middle of every frame. "
+            "Default: frames as they are.",
+            least=1,
+        ),
+    ] = None,
+    camera: options.Camera = None,
+    force: options.Force = False,
+) -> None:
+    """Write recorded episodes of any format as HDF5, in the released layout.
+
+    If it is interrupted, the same command resumes after the finished episodes.
+    """
+    from metro.cli.terminal import progress_bar
+    from metro.data.convert import convert_corpus
+    from metro.data.corpus import open_corpus
+
+    with (
+        open_corpus(corpus, camera=camera, is_square=False) as recording,
+        progress_bar("Converting") as progress,
+    ):
+        convert_corpus(
+            recording, output, image_size=image_size, progress=progress, force=force
+        )
+        typer.echo(
+            f"{output}: {recording.num_episodes} episodes, {recording.num_frames} "
+            f"frames. Next: metro inspect {output}"
+        )
 
 
 @app.command(rich_help_panel=DATA)

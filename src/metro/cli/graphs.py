@@ -1,4 +1,4 @@
-"""Verbs on latents and graphs: build, inspect, route."""
+"""Verbs on latents and graphs: build, route."""
 
 from pathlib import Path
 from typing import Annotated, Any
@@ -150,25 +150,6 @@ def _price_by_reach(
             parts=output.with_name(f".{output.name}.reach.partial"),
             progress=progress_bar,
         )
-
-
-@app.command(rich_help_panel=GRAPHS)
-def inspect(
-    graph: options.GraphPath,
-    as_json: options.AsJson = False,
-    verify: options.Verify = False,
-) -> None:
-    """Show what a graph is made of, and how much of it routes can reach."""
-    from metro.cli.terminal import print_inspection, spinner
-    from metro.core.inspect import inspect_graph
-    from metro.storage.artefacts import load_graph
-
-    with spinner(f"Inspecting {graph}"):
-        figures = inspect_graph(load_graph(graph, verify=verify))
-    if as_json:
-        print_json(figures.to_json())
-    else:
-        print_inspection(figures, str(graph))
 
 
 @app.command(rich_help_panel=GRAPHS)

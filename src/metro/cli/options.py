@@ -144,6 +144,9 @@ AllWorkers = Annotated[
     int | None, option("Number of worker processes. Default: one per core.")
 ]
 Threads = Annotated[int, option("Number of torch threads.", least=1)]
+Camera = Annotated[
+    str | None, option("Which pictures, of recordings of several cameras.")
+]
 Device = Annotated[
     str | None,
     option("Device of the model: cpu, cuda or mps. Default: the fastest available."),

@@ -1,8 +1,7 @@
 """Recordings on disk, read episode by episode whatever their format.
 
-HDF5 in the released layout is read directly; ``.npz`` and ``.npy`` arrays and folders
-of videos too; all else that ``stable_worldmodel.data.load_dataset`` opens (Lance,
-folders of pictures, LeRobot) through it.
+`metro.data.formats` has one file per format; what else
+``stable_worldmodel.data.load_dataset`` opens (Lance, folders) is read through it.
 """
 
 import hashlib
@@ -35,19 +34,39 @@ class Corpus:
     are episode e.
     """
 
-    def __init__(self, name: str, source: Source) -> None:
+    def __init__(self, name: str, source: Source, *, is_square: bool = True) -> None:
         self.name = name
+        self.kind = source.kind
         self._source = source
         self.lengths = _whole_numbers(name, "ep_len", source.lengths)
         self.offsets = _whole_numbers(name, "ep_offset", source.offsets)
+        self.shapes = source.shapes
         self.columns = sorted(source.shapes)
         _check(name, self.lengths, self.offsets, source.shapes)
-        self.image_size = int(source.shapes[PIXELS][1])
+        if is_square:
+            _require_square(name, self.frame_shape)
+        self.image_size = int(self.frame_shape[0])
         settings = source.settings
         self.settings: Mapping[str, Any] = settings
         """How metro recorded it; empty for recordings of others."""
         self.benchmark: str | None = settings.get("benchmark")
         self.rendering: str | None = settings.get("rendering")
+
+    @property
+    def frame_shape(self) -> tuple[int, ...]:
+        """Height, width and channels of a frame."""
+        return tuple(self.shapes[PIXELS][1:])
+
+    @property
+    def frame_dtype(self) -> np.dtype[Any]:
+        """The type of pixels as they are stored; the first frame is read for it."""
+        return np.dtype(self._source.read_frames(0, 1).dtype)
+
+    @property
+    def action_size(self) -> int | None:
+        """Numbers of an action; None if no actions were recorded."""
+        shape = self.shapes.get("action")
+        return None if shape is None else int(np.prod(shape[1:]))
 
     @property
     def num_episodes(self) -> int:
@@ -182,14 +201,23 @@ class Corpus:
             )
 
 
-def open_corpus(path: str | Path, *, episode_lengths: int | None = None) -> Corpus:
+def open_corpus(
+    path: str | Path,
+    *,
+    episode_lengths: int | None = None,
+    camera: str | None = None,
+    is_square: bool = True,
+) -> Corpus:
     """Return the corpus at ``path``; close it after use, or use it in ``with``.
 
     Args:
         path: A file, a folder, or a name that stable_worldmodel knows.
         episode_lengths: Rows of every episode, for arrays that do not say it.
+        camera: Which pictures, for recordings of several cameras.
+        is_square: Refuse frames that are not square, which no model takes.
     """
-    return Corpus(str(path), open_source(str(path), episode_lengths))
+    source = open_source(str(path), episode_lengths, camera)
+    return Corpus(str(path), source, is_square=is_square)
 
 
 def _whole_numbers(name: str, column: str, values: NDArray[Any]) -> NDArray[np.int64]:
@@ -214,9 +242,9 @@ def _check(
         )
     rows = {column: shape[0] if shape else 0 for column, shape in shapes.items()}
     shape = shapes[PIXELS] or ()
-    if len(shape) != 4 or shape[1] != shape[2] or shape[3] != 3:
+    if len(shape) != 4 or shape[3] != 3:
         raise CorpusError(
-            f"{name}: pixels must be square pictures [N, S, S, 3], got {list(shape)}."
+            f"{name}: pixels must be pictures [N, S, S, 3], got {list(shape)}."
         )
     if len(lengths) == 0 or lengths.min() < 1:
         raise CorpusError(f"{name} has no episodes, or empty ones. Record it again.")
@@ -234,3 +262,11 @@ def _check(
                 f"{name}: its episodes have {total} rows, its column {column!r} has "
                 f"{count}. It is half written or damaged: record it again."
             )
+
+
+def _require_square(name: str, shape: tuple[int, ...]) -> None:
+    if shape[0] != shape[1]:
+        raise CorpusError(
+            f"{name}: pixels must be square pictures, got {shape[0]} x {shape[1]}. "
+            f"metro convert with --image-size takes the square in their middle."
+        )

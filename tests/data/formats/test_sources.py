@@ -48,7 +48,7 @@ def test_a_pipe_is_no_corpus(tmp_path, name):
     """Reading one would wait for a writer, perhaps for ever."""
     os.mkfifo(tmp_path / name)
     with pytest.raises(CorpusError, match=f"{name} is a pipe"):
-        open_source(str(tmp_path / name), None)
+        open_source(str(tmp_path / name))
 
 
 @pytest.mark.parametrize("name", ["pixels.npy", "pixels/ep_0.mp4", "ep_0/0.png"])
@@ -57,7 +57,7 @@ def test_a_folder_with_a_pipe_is_no_corpus(tmp_path, name):
     (tmp_path / name).parent.mkdir(exist_ok=True)
     os.mkfifo(tmp_path / name)
     with pytest.raises(CorpusError, match=f"{name} is a pipe"):
-        open_source(str(tmp_path), None)
+        open_source(str(tmp_path))
 
 
 def test_a_folder_with_one_hdf5_file_is_that_file(columns, tmp_path):

@@ -8,17 +8,13 @@ from collections.abc import Generator, Sequence
 from contextlib import closing
 from pathlib import Path
 
+from metro.data.collect.assembly import episode_file
 from metro.data.collect.episode import record_episode, save_episode
 from metro.data.collect.spec import RecordingSpec
 from metro.envs import open_env
 from metro.envs.cpu_determinism import for_children, is_common
 from metro.envs.rendering import Renderer, adopt
 from metro.pool import run_tasks
-
-
-def episode_file(folder: Path, number: int) -> Path:
-    """Return where the finished episode ``number`` is kept."""
-    return folder / f"episode-{number:07d}.npz"
 
 
 class Recorder:

@@ -1,4 +1,4 @@
-"""HDF5 in the released layout, read with h5py."""
+"""HDF5 in the released layout, or the least of it, read with h5py."""
 
 import json
 from collections.abc import Mapping
@@ -9,22 +9,26 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from metro.data.formats.hdf5_layout import AGAIN, LENGTHS, OFFSETS, PIXELS, SETTINGS
+from metro.data.formats.hdf5_layout import (
+    AGAIN,
+    LENGTHS,
+    OFFSETS,
+    PIXELS,
+    SETTINGS,
+    import_h5py,
+)
 from metro.errors import CorpusError, MissingExtra
 from metro.files import own_datasets, reading, require_regular_file
 
 
 class Hdf5Source:
-    """One file with a dataset per column, ``ep_len`` and ``ep_offset`` among them."""
+    """One file with a dataset per column, ``pixels`` and ``ep_len`` among them."""
+
+    kind = "HDF5"
 
     def __init__(self, place: Path) -> None:
         require_regular_file(place, CorpusError)
-        try:
-            import h5py
-        except ImportError as error:
-            raise MissingExtra(
-                f'Reading {place} needs the "h5" extra: pip install "metro-wm[h5]"'
-            ) from error
+        h5py = import_h5py(place)
         # Its filters are needed by released files only; `_require_filters` says so.
         with suppress(ImportError):
             import hdf5plugin  # noqa: F401
@@ -33,13 +37,14 @@ class Hdf5Source:
             self._file = h5py.File(place, "r")
             columns = own_datasets(place, self._file, CorpusError, AGAIN)
             _require_filters(place, columns)
-            if LENGTHS not in columns or OFFSETS not in columns:
+            if LENGTHS not in columns:
                 raise CorpusError(
-                    f"{place} is no corpus: it has no {LENGTHS} and {OFFSETS}, only "
+                    f"{place} is no corpus: it has no {LENGTHS}, only "
                     f"{', '.join(columns) or 'nothing'}."
                 )
             self.lengths = columns.pop(LENGTHS)[:]
-            self.offsets = columns.pop(OFFSETS)[:]
+            ends = np.cumsum(self.lengths)
+            self.offsets = columns.pop(OFFSETS, ends - self.lengths)[:]
             self.shapes = {name: item.shape for name, item in columns.items()}
             self.settings = _read_settings(place, self._file)
 

@@ -1,5 +1,9 @@
 """Names in the layout of the released corpora, for readers and the writer."""
 
+from typing import Any
+
+from metro.errors import MissingExtra
+
 LENGTHS = "ep_len"
 """Column of the number of rows of every episode."""
 
@@ -14,3 +18,14 @@ SETTINGS = "metro"
 
 AGAIN = "It may be half written: record it or fetch it again."
 """What to do about a file that cannot be read."""
+
+
+def import_h5py(path: object) -> Any:
+    """Return h5py; `MissingExtra` names the file that it is wanted for."""
+    try:
+        import h5py
+    except ImportError as error:
+        raise MissingExtra(
+            f'Reading {path} needs the "h5" extra: pip install "metro-wm[h5]"'
+        ) from error
+    return h5py

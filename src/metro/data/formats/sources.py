@@ -9,8 +9,12 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
+from metro.data.formats.episode_folder import EpisodeFolderSource, is_episode_folder
 from metro.data.formats.hdf5 import Hdf5Source
-from metro.data.formats.npz import ArraySource
+from metro.data.formats.lerobot import LeRobotSource, is_lerobot
+from metro.data.formats.minari import MinariSource, find_minari
+from metro.data.formats.npz import open_arrays
+from metro.data.formats.ogbench import is_ogbench, open_ogbench
 from metro.data.formats.swm import SwmSource
 from metro.data.formats.video import VideoSource, is_video_folder
 from metro.errors import CorpusError
@@ -22,6 +26,11 @@ class Source(Protocol):
 
     lengths: NDArray[Any]
     offsets: NDArray[Any]
+
+    @property
+    def kind(self) -> str:
+        """What a person calls the format."""
+        ...
 
     @property
     def shapes(self) -> Mapping[str, tuple[int, ...]]:
@@ -46,24 +55,66 @@ class Source(Protocol):
         ...
 
 
-def open_source(path: str, episode_lengths: int | None) -> Source:
-    """Return the source of the right kind for what is at ``path``."""
+def open_source(
+    path: str, episode_lengths: int | None = None, camera: str | None = None
+) -> Source:
+    """Return the source of the right kind for what is at ``path``.
+
+    Args:
+        path: A file, a folder, or a name that stable_worldmodel knows.
+        episode_lengths: Rows of every episode, for arrays that do not say it.
+        camera: Which pictures, for recordings of several cameras.
+    """
     place = locate(path)
-    if place is not None:
-        _require_files(place)
-    if place is not None and place.suffix in (".h5", ".hdf5") and place.is_file():
-        return Hdf5Source(place)
-    if place is not None and place.suffix in (".npz", ".npy"):
-        return ArraySource(place, episode_lengths)
-    if place is not None and (place / "pixels.npy").is_file():
-        return ArraySource(place, episode_lengths)
-    if place is not None and is_video_folder(place):
+    if place is None:
+        return SwmSource(path)
+    _require_files(place)
+    find = _open_folder if place.is_dir() else _open_file
+    source = find(place, episode_lengths, camera)
+    return SwmSource(str(place.resolve())) if source is None else source
+
+
+def _open_file(
+    place: Path, episode_lengths: int | None, camera: str | None
+) -> Source | None:
+    """Return a source by how the file begins; its name counts if that says nothing."""
+    with place.open("rb") as stream:
+        start = stream.read(8)
+    if start == b"\x89HDF\r\n\x1a\n" or place.suffix in (".h5", ".hdf5"):
+        minari = find_minari(place)
+        return MinariSource(minari, camera) if minari else Hdf5Source(place)
+    if start.startswith(b"PK") and is_ogbench(place):
+        return open_ogbench(place)
+    is_array = start.startswith((b"PK", b"\x93NUMPY"))
+    if is_array or place.suffix in (".npz", ".npy"):
+        return open_arrays(place, episode_lengths)
+    return None
+
+
+def _open_folder(
+    place: Path, episode_lengths: int | None, camera: str | None
+) -> Source | None:
+    """Return a source by what lies in the folder."""
+    if is_lerobot(place):
+        return LeRobotSource(place, camera)
+    if minari := find_minari(place):
+        return MinariSource(minari, camera)
+    if (place / "pixels.npy").is_file():
+        return open_arrays(place, episode_lengths)
+    if is_episode_folder(place):
+        return EpisodeFolderSource(place)
+    if is_video_folder(place):
         return VideoSource(place)
     # Not through swm, which follows HDF5 into other files.
-    stored = [] if place is None else [*place.glob("*.h5"), *place.glob("*.hdf5")]
+    stored = [*place.glob("*.h5"), *place.glob("*.hdf5")]
     if len(stored) == 1:
         return Hdf5Source(stored[0])
-    return SwmSource(path if place is None else str(place.resolve()))
+    if any(place.glob("*.tfrecord*")):
+        raise CorpusError(
+            f"{place} is an RLDS dataset (TFRecord), which metro does not read. Write "
+            f"it as LeRobot or HDF5 first."
+        )
+    return None
 
 
 def _require_files(place: Path) -> None:

@@ -27,6 +27,7 @@ class SwmSource:
         self._lock = Lock()
         try:
             self._dataset = swm.data.load_dataset(name)
+            self.kind = f"stable-worldmodel ({type(self._dataset).__name__})"
             self.lengths = np.asarray(self._dataset.lengths)
             self.offsets = np.asarray(self._dataset.offsets)
             self.shapes = self._find_shapes()
@@ -34,7 +35,10 @@ class SwmSource:
             raise MissingExtra(_what_is_missing(name, error)) from error
         except DAMAGE as error:
             what = f"{type(error).__name__}: {one_line(error)}"
-            raise CorpusError(f"{name} cannot be opened as a corpus: {what}") from error
+            raise CorpusError(
+                f"{name} cannot be opened as a corpus: {what}. docs/formats.md lists "
+                f"what is read."
+            ) from error
 
     def _find_shapes(self) -> dict[str, tuple[int, ...]]:
         """Return shapes as the first episode shows them; its length is the reader's."""

@@ -26,6 +26,7 @@ class VideoSource:
     """One ``.npz`` per column, and for pixels one ``.mp4`` per episode."""
 
     settings: Mapping[str, Any] = {}
+    kind = "a folder of videos, as stable-worldmodel writes it"
 
     def __init__(self, place: Path) -> None:
         self._place = place
