@@ -13,8 +13,7 @@ import pytest
 
 from metro.benchmark import evaluation_calls, load_benchmark
 from metro.compat import import_swm
-from metro.data.collect import record as module
-from metro.data.collect import workers
+from metro.data.collect import assembly, workers
 from metro.data.collect.episode import load_episode, record_episode
 from metro.data.collect.record import record
 from metro.data.collect.spec import RecordingSpec
@@ -366,7 +365,7 @@ def test_an_interruption_while_assembling_leaves_no_file(
     def interrupt(*arguments, **settings):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(module, "write_corpus", interrupt)
+    monkeypatch.setattr(assembly, "write_corpus", interrupt)
     with pytest.raises(KeyboardInterrupt):
         record(tworoom, tmp_path / "x.h5", **SMALL)
     assert os.listdir(tmp_path) == [".x.h5.partial"]

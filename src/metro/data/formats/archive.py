@@ -35,6 +35,7 @@ class ArchivedArray:
         size = self.shape[0] * self._row_bytes
         if is_fortran or self.dtype.hasobject or size != info.file_size - self._start:
             raise ValueError(f"{info.filename} is no array of rows of {self.dtype}")
+        kinds: dict[int, type[_Stored] | type[_Deflated]]
         kinds = {ZIP_STORED: _Stored, ZIP_DEFLATED: _Deflated}
         if info.compress_type not in kinds or info.flag_bits & 1:
             raise ValueError(f"{info.filename} is packed in a way NumPy never does")

@@ -57,7 +57,7 @@ def read_stretch(
                     break
                 # Else threads are started for every single frame.
                 picture = colours.reformat(frame, format="rgb24", threads=1)
-                frames.append(picture.to_ndarray())
+                frames.append(picture.to_ndarray().astype(np.uint8, copy=False))
     if len(frames) < count:
         raise CorpusError(
             f"{file} has {len(frames)} frames from {start:.2f} s on, its episode has "
