@@ -27,6 +27,7 @@ from metro.report.document import (
 from metro.report.html import sections, to_html
 from metro.report.inputs import ReportInputs, ReportPicture
 from metro.report.overview import Tasks, ablations, missing, overview
+from metro.report.plots import draw_curves, draw_fronts, draw_opening, pyplot
 from metro.report.study import Section, Study, study_part
 
 Plots = Mapping[Task, Sequence[Picture]]
@@ -80,6 +81,7 @@ def write_report(
     """
     if folder.exists() and not folder.is_dir():
         raise BenchmarkError(f"{folder} is a file. Give a folder for the report.")
+    pyplot()  # a missing extra is said before anything is made
     failure = f"The report was not written to {folder}"
     # Drawing takes a minute: a folder that cannot be written is said before it.
     with storage_errors(failure):
@@ -104,9 +106,6 @@ def write_report(
 
 def _draw(tasks: Tasks) -> tuple[Plots, dict[str, bytes]]:
     """Return the plots of every task, and the bytes of all plots by name."""
-    # matplotlib is an extra: tables do without it.
-    from metro.report.plots import draw_curves, draw_fronts, draw_opening
-
     drawn = {_OPENING_FILE: draw_opening(tasks)}
     plots: dict[Task, list[Picture]] = {}
     titles = titles_of(tasks)
