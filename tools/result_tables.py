@@ -120,44 +120,54 @@ def success(recordings: Sequence[str], family: str = "lewm") -> Table:
     return Table(header, tuple(rows), source(keys, what, methods))
 
 
+OURS = f"{METRO} (reach-recorded-memory)"
+COPY = "action-copy (reach)"
+
+
+def _with_ours() -> list[Key]:
+    """Return where all three additions were run, the headline recordings first."""
+    keys = [key for key in tasks() if key[1] == "lewm" and at_budget(key, OURS)]
+    return sorted(keys, key=lambda key: ((*MAIN, *OTHERS).index(key[0]), -key[2]))
+
+
 def beyond() -> Table:
-    """Return the paper's way beside reach, recorded actions, memory, and action copy."""
-    ours = f"{METRO} (reach-recorded-memory)"
-    labels = (
-        METRO,
-        *(f"{METRO} ({o})" for o in ("recorded", "reach", "reach-recorded")),
-    )
-    keys = [key for key in tasks() if key[1] == "lewm" and at_budget(key, ours)]
-    keys.sort(key=lambda key: ((*MAIN, *OTHERS).index(key[0]), -key[2]))
-    rows = []
+    """Return the paper's way beside reach, recorded actions and memory together."""
+    keys, rows = _with_ours(), []
     for key in keys:
-        paper, all_three = at_budget(key, METRO), at_budget(key, ours)
-        lines = [*(at_budget(key, label) for label in labels)]
-        # The same runs, had they ended after d frames, or gone on for 4 d.
+        paper, ours = at_budget(key, METRO), at_budget(key, OURS)
+        # The same runs, had they ended after d frames.
         early = [line and MethodResult(line.label, line.config, key[2])
-                 for line in (paper, all_three)]  # fmt: skip
-        copied = at_budget(key, "action-copy (reach)")
+                 for line in (paper, ours)]  # fmt: skip
         rows.append(
             (
-                *(key[0], str(key[2])),
-                *(share(line, interval=False) for line in lines),
-                share(all_three),
-                gain(difference(all_three, paper) if paper else None),
+                *(key[0], str(key[2]), share(paper, interval=False), share(ours)),
+                gain(difference(ours, paper) if paper else None),
                 *(share(line, interval=False) for line in early),
-                share(copied, interval=False),
                 share(at_budget(key, "oracle"), interval=False),
             )
         )
-    header = ("recordings", "d", "paper's way", "+ recorded actions", "+ reach",
-              "+ both", "+ both and memory", "all three − paper's way",
-              "paper's way within d", "all three within d", "action copy",
-              "oracle")  # fmt: skip
+    header = ("recordings", "d", "paper's way", "ours", "ours − paper's way",
+              "paper's way within d", "ours within d", "oracle")  # fmt: skip
     what = (
         "Success in percent [95 %] within T = 2 d, and within T = d where it is said; "
         "lewm models."
     )
-    shown = (*labels, ours, "action-copy (reach)", "oracle")
-    return Table(header, tuple(rows), source(keys, what, shown))
+    return Table(header, tuple(rows), source(keys, what, (METRO, OURS, "oracle")))
+
+
+def parts() -> Table:
+    """Return what each addition is worth at d = 75, and action copy."""
+    keys = [key for key in _with_ours() if key[2] == FAR]
+    options = ("recorded", "reach", "reach-recorded")
+    labels = (METRO, *(f"{METRO} ({option})" for option in options), OURS, COPY)
+    rows = [
+        (key[0], *(share(at_budget(key, label), interval=False) for label in labels))
+        for key in keys
+    ]
+    header = ("recordings", "paper's way", "recorded actions", "reach", "both",
+              "both and memory", "action copy")  # fmt: skip
+    what = "Success in percent, d = 75, T = 150; lewm models."
+    return Table(header, tuple(rows), source(keys, what, labels))
 
 
 def gain(pair: Difference | None) -> str:

@@ -38,6 +38,7 @@ DETAILS_TABLES: Tables = {
     "starts": details.starts,
     "tuning": details.tuning,
     "tried": details.tried,
+    "parts": tables.parts,
     "options": details.options,
     "micro-planner": studies.micro_planner,
     "corpus-size": studies.corpus_size,
