@@ -36,11 +36,13 @@ def in_fresh_process(script, *arguments):
     """
     source = Path(__file__).parents[2] / "src"
     paths = [str(source), os.environ.get("PYTHONPATH", "")]
+    # Imported with stable-worldmodel; children of ours never use it.
+    quiet = {"PYTHONWARNINGS": "ignore:lancedb fork support:RuntimeWarning"}
     script = subprocess.Popen(
         [sys.executable, script, *map(str, arguments)],
         stdout=subprocess.PIPE,
         text=True,
-        env=os.environ | {"PYTHONPATH": os.pathsep.join(paths)} | in_memory(),
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(paths)} | quiet | in_memory(),
         start_new_session=True,
     )
     try:
