@@ -3,6 +3,7 @@
 import json
 import os
 import re
+from dataclasses import replace
 
 import pytest
 from release_makers import released_config
@@ -90,3 +91,10 @@ def test_a_pipe_is_no_configuration(tmp_path):
     os.mkfifo(tmp_path / "config.json")
     with pytest.raises(ModelError, match=r"config\.json is a pipe, not a file"):
         read_config(tmp_path / "config.json")
+
+
+@pytest.mark.parametrize("share", [float("nan"), -0.1, 1.0])
+def test_a_share_that_is_no_share_is_refused(share):
+    """Dropout leaves something, and is a number."""
+    with pytest.raises(ModelError, match=r"^dropout must be in \[0, 1\), got"):
+        replace(PAPER, dropout=share)

@@ -84,6 +84,8 @@ class Sizes(JsonSizes):
     def __post_init__(self) -> None:
         # JSON has lists only; a frozen value must be hashable.
         object.__setattr__(self, "widths", tuple(self.widths))
+        if not 0 <= self.dropout < 1:
+            raise ModelError(f"dropout must be in [0, 1), got {self.dropout}.")
 
 
 PAPER = Sizes(

@@ -65,3 +65,10 @@ def test_a_folder_with_one_hdf5_file_is_that_file(columns, tmp_path):
     write(tmp_path / "mine.h5", columns)
     with open_corpus(tmp_path) as corpus:
         assert same(corpus, columns)
+
+
+def test_a_file_that_cannot_be_read_is_one_line(tmp_path):
+    """Not even its first bytes, where the format is looked for."""
+    (tmp_path / "c.h5").symlink_to("/proc/self/mem")
+    with pytest.raises(CorpusError, match=r"c\.h5 cannot be read: .*error"):
+        open_source(tmp_path / "c.h5")

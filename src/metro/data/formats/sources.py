@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 
 from metro.data.formats.episode_folder import EpisodeFolderSource, is_episode_folder
 from metro.data.formats.hdf5 import Hdf5Source
+from metro.data.formats.hdf5_layout import AGAIN
 from metro.data.formats.lerobot import LeRobotSource, is_lerobot
 from metro.data.formats.minari import MinariSource, find_minari
 from metro.data.formats.npz import open_arrays
@@ -18,7 +19,7 @@ from metro.data.formats.ogbench import is_ogbench, open_ogbench
 from metro.data.formats.swm import SwmSource
 from metro.data.formats.video import VideoSource, is_video_folder
 from metro.errors import CorpusError
-from metro.files import require_regular_file
+from metro.files import reading, require_regular_file
 
 
 class Source(Protocol):
@@ -78,7 +79,7 @@ def _open_file(
     place: Path, episode_lengths: int | None, camera: str | None
 ) -> Source | None:
     """Return a source by how the file begins; its name counts if that says nothing."""
-    with place.open("rb") as stream:
+    with reading(place, CorpusError, AGAIN), place.open("rb") as stream:
         start = stream.read(8)
     if start == b"\x89HDF\r\n\x1a\n" or place.suffix in (".h5", ".hdf5"):
         minari = find_minari(place)

@@ -57,6 +57,9 @@ def read_stretch(
                     break
                 # Else threads are started for every single frame.
                 picture = colours.reformat(frame, format="rgb24", threads=1)
+                like = frames[0].shape if frames else None
+                where = f"{file}, frame {place}"
+                require_alike(where, (picture.height, picture.width), like, "video")
                 frames.append(picture.to_ndarray().astype(np.uint8, copy=False))
     if len(frames) < count:
         raise CorpusError(
