@@ -208,10 +208,19 @@ KINDS = {
 
 
 def prepare() -> None:
-    """Keep torch to one thread: others do not survive a fork."""
+    """Keep torch to one thread: others do not survive a fork.
+
+    The published encoder is built once, for its library takes seconds to import, which
+    would count as a slow refusal of a file that names it.
+    """
     import torch
 
+    from metro.models.encoders import build_encoder
+    from metro.models.presets import PAPER
+
     torch.set_num_threads(1)
+    with torch.device("meta"):
+        build_encoder(PAPER)
 
 
 if __name__ == "__main__":

@@ -145,7 +145,8 @@ AllWorkers = Annotated[
 ]
 Threads = Annotated[int, option("Number of torch threads.", least=1)]
 Camera = Annotated[
-    str | None, option("Which pictures, of recordings of several cameras.")
+    str | None,
+    option("Which pictures, of recordings of several cameras. Default: the only one."),
 ]
 Device = Annotated[
     str | None,
