@@ -39,6 +39,18 @@ def test_broken_rows_are_refused():
     refused([], "There are no rows to report. Run metro evaluate first.")
 
 
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [("waypoint_budget", "eight"), ("macro_steps", [2]), ("option", 3)],
+)
+def test_values_of_another_type_are_refused(name, value):
+    """Before anything is sorted or added up."""
+    broken = row()
+    broken["setting"][name] = value
+    with pytest.raises(BenchmarkError, match=rf"TypeError: {name} is .*Remove it\.$"):
+        group_rows([row(), broken])
+
+
 def test_bad_files(tmp_path):
     """Absent, empty, cut in the middle; a last line cut short is left out."""
     file = tmp_path / "rows.jsonl"

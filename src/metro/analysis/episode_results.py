@@ -3,11 +3,12 @@
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, get_type_hints
 
 from metro.analysis.task import UNKNOWN, MethodKey, RunConfig, Task
-from metro.errors import BenchmarkError
+from metro.errors import BenchmarkError, shortened
 from metro.evaluation.queries import Query
 from metro.evaluation.records import (
     USUAL_GRAPH_OPTIONS,
@@ -16,10 +17,13 @@ from metro.evaluation.records import (
     not_a_row,
     read_records,
 )
+from metro.files import has_type
 
 PHASES = ("draw", "encode", "search", "entry", "plan", "step")
 PLANNING = ("encode", "search", "entry", "plan")
 """Phases that count as planning; drawing and stepping belong to the environment."""
+
+_PARTS = (Task, MethodKey, Query)
 
 _NO_MODEL = {"name": "no model", "family": "none", "digest": None}
 
@@ -113,7 +117,7 @@ def _read(row: Mapping[str, Any]) -> EpisodeResult:
     try:
         setting, query = row["setting"], Query(**row["query"])
         error, frames = row.get("error"), row["frames_to_success"]
-        return EpisodeResult(
+        result = EpisodeResult(
             task=_task(row, query),
             key=_method_key(row),
             plan_blocks=int(setting["plan_blocks"]),
@@ -135,9 +139,27 @@ def _read(row: Mapping[str, Any]) -> EpisodeResult:
             macro=(row.get("macro") or {}).get("digest"),
             trained_on_corpus=row.get("trained_on_corpus"),
         )
+        for part in (result, result.task, result.key):
+            _require_types(part)
+        return result
     except (KeyError, TypeError, ValueError, AttributeError) as problem:
         text = json.dumps(row, sort_keys=True)
         raise not_a_row("metro evaluate", text, problem) from None
+
+
+def _require_types(part: EpisodeResult | Task | MethodKey) -> None:
+    """Raise TypeError unless plain values are what their annotations say."""
+    whole: Any = type(part)
+    for name, kind in _kinds(whole).items():
+        if not has_type(getattr(part, name), kind):
+            raise TypeError(f"{name} is {shortened(repr(getattr(part, name)))}")
+
+
+@cache
+def _kinds(part: type) -> dict[str, Any]:
+    """Return the annotations of a dataclass, without those that are its parts."""
+    kinds = get_type_hints(part)
+    return {name: kind for name, kind in kinds.items() if kind not in _PARTS}
 
 
 def _method_key(row: Mapping[str, Any]) -> MethodKey:
